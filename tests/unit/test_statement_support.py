@@ -397,3 +397,26 @@ REWORDED = (
 )
 def test_true_statements_in_other_words_are_not_doubted(statement: str, reason: str) -> None:
     assert set(reasons(statement, REWORDED)) == ({reason} if reason else set())
+
+
+OTHERWISE = (
+    "Exposure to alpha was 0.8 times that in adults given 400 mg b.i.d. or less. The mean increment of beta was 3 mg "
+    "every 3 weeks. A dose reduction of delta may be "
+    "considered in patients treated for hypertension; data for indications other than hypertension are not available. "
+    "Measure the pressure after 5 minutes of seated rest in a quiet room."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Exposure to alpha was 0.8 times that in adults given 400 mg twice daily.", ""),
+        ("Exposure to alpha was 0.8 times that in adults given 400 mg t.i.d.", "unit"),
+        ("The mean increment of beta was 3 mg at intervals of three weeks.", ""),
+        ("The mean increment of beta was 3 mg at intervals of two weeks.", "number"),
+        ("For hypertension data are available, in indications other than it delta is not available.", ""),
+        ("Let the patient rest seated for 5 minutes in a quiet room before the pressure is measured.", ""),
+    ],
+)
+def test_abbreviations_and_intervals_are_read(statement: str, reason: str) -> None:
+    assert bool(reasons(statement, OTHERWISE)) == bool(reason)

@@ -124,13 +124,14 @@ _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "w
 _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
 _RATE: Final = re.compile(
     r"(?:\b|(?=/))"
-    rf"(?:\b(?:every|alle|q)[ -]?(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
+    rf"(?:\b(?:every|alle|q|intervals of)[ -]?"
+    rf"(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
     rf"(?P<period>{'|'.join(_PERIODS)})\b"
     rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= (?:times|doses)))"
     r"(?: (?:times|doses))?[ -])?"
     r"(?:(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week|month|year|tag|woche"
     rf"|monat|jahr)\b|/ ?(?P<slash>day|week|month|year|tag)\b|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
-    rf"|\b(?P<latin>{'|'.join(LATIN_COUNTS)})\b)"
+    rf"|\b(?P<latin>{'|'.join(map('[.]?'.join, LATIN_COUNTS))})\b)"
 )
 """How often something is done: ``every 12 hours``, ``twice a day``, ``three times weekly``, ``bid``."""
 
@@ -231,7 +232,7 @@ def _rates(folded: str) -> tuple[re.Match[str], ...]:
 
 def _daily(match: re.Match[str]) -> Iterable[float]:
     if match["latin"]:
-        return (LATIN_COUNTS[match["latin"]],)
+        return (LATIN_COUNTS[match["latin"].replace(".", "")],)
     if match["period"]:
         counts = (match["each"] or "once", match["until"])
         return tuple(1 / _PERIODS[match["period"]] / _count(each) for each in counts if each)

@@ -15,7 +15,7 @@ _FILLERS: Final = frozenset(
     ("a", "an", "the", "and", "or", "is", "are", "was", "were", "be", "been", "it", "they", "this", "these", "also")
 )
 _ORDER: Final = re.compile(
-    r"\b(than|versus|compared (?:to|with)|instead of|rather than|outweighs?|from|to"
+    r"\b((?<!other )than|versus|compared (?:to|with)|instead of|rather than|outweighs?|from|to"
     r"|(?:over|before|after)(?! (?:\w+ )?\d))\b"
 )
 """Words between two parts that cannot change places, unless an amount follows; "to" after "from" alone."""
