@@ -138,13 +138,22 @@ async def test_the_text_can_be_set_and_the_recognition_turned_off(
         assert notices(await consult(agent, OVERDOSE)) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What should not be taken with lithium?", "diuretic"),
+        ("Which analgesics can't go with lithium?", "nsaid"),
+        ("which pills clash with verapamil", "digoxin"),
+        ("Womit darf Colchicin nicht kombiniert werden?", "cyp3a4"),
+    ],
+)
 async def test_what_not_to_take_with_a_medicine_lists_its_interactions(
-    drugs: DrugDatabase, server: str, redis_url: str
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, named: str
 ) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
-        events = await consult(agent, "What should not be taken with lithium?")
+        events = await consult(agent, question)
     assert "check_drug_interactions" in tools_called(events)
-    assert "diuretic" in text_of(events).lower()
+    assert named in text_of(events).lower()
 
 
 async def test_what_two_labels_say_of_a_dose_comes_before_the_usual_doses(

@@ -31,9 +31,10 @@ _VERBS: Final = re.compile(
 )
 _ABOUT_OTHERS: Final = re.compile(
     r"\binteract\w*|\bwechselwirk\w*"
-    r"|\A(?=\W*was\b|.*\b(?:what|which|anything|drugs|medicines|medications|welche\w*|medikamente|arzneimittel)\b)"
-    r"(?=.*\b(?:not|avoid\w*|never|nicht|\w*meide\w*|vermieden)\b)"
-    r"(?=.*\b(?:with|together|on|while|alongside|mit|zusammen|zu|dazu|unter|neben|gleichzeitig)\b)",
+    r"|\A(?=\W*was\b|.*\b(?:what|which|\w+thing|drugs|medicines|medications|welche\w*|womit|medikamente|arzneimittel)\b)"
+    r"(?=.*\b(?:not|\w+n['’]t|cannot|avoid\w*|never|(?:contra|kontra)indi\w+|in\w*compatible|dangerous|unsafe|clash\w*"
+    r"|nicht|\w*meide\w*|vermieden)\b)"
+    r"(?=.*\b(?:with|together|on|while|alongside|next to|add|mit|womit|zusammen|zu|dazu|unter|neben|gleichzeitig)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 """Asks what may not be taken with a medicine."""
