@@ -87,7 +87,7 @@ def _decoded(text: str) -> Any:
 def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.searched_documents = True
     foreign = body.get("question_language", "en") != "en"
-    rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
+    rows = [row for row in _rows(body["passages"]) if isinstance(row.get("text"), str)]
     evidence.passages += [
         EvidencePassage(
             row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
@@ -96,19 +96,18 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
         )
         for rank, row in enumerate(rows)
     ]  # fmt: skip
-    for row in _list(body.get("terms")):
-        if isinstance(row, dict) and isinstance(row.get("weight"), int | float):
+    for row in _rows(body.get("terms")):
+        if isinstance(row.get("weight"), int | float):
             evidence.terms.append(WeightedTerm(_text(row.get("term")), float(row["weight"]), _texts(row.get("also"))))
 
 
 def _is_drug_output(body: Json) -> bool:
-    rows = body["results"]
-    return "did_you_mean" in body or any(isinstance(row, dict) and "generic_name" in row for row in rows)
+    return "did_you_mean" in body or any("generic_name" in row for row in _rows(body["results"]))
 
 
 def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
     asked = looked_up(output)
-    rows = [row for row in body["results"] if isinstance(row, dict)]
+    rows = _rows(body["results"])
     records = tuple(_record(row) for row in rows)
     if "generic_name" in body and records:
         records = (_whole_label(body, rows),)
@@ -131,17 +130,17 @@ def asked_for(arguments: Json) -> str:
 
 def _read_pairs(body: Json, evidence: Evidence) -> None:
     """What labels say of one another: the pairs, and the quotations with whose label they are of and about whom."""
-    results = [row for row in _list(body.get("results")) if isinstance(row, dict)]
-    for row in _list(body.get("pairs")):
-        if isinstance(row, dict):
-            names = _texts(row.get("medicines"))
-            of = {*names, *_texts(row.get("labels_of"))}
-            said = [found for found in results if found.get("label_of") in of and found.get("about") in names]
-            records = tuple(_record({**found, "generic_name": found.get("label_of")}) for found in said)
-            evidence.pairs.append(Pair(names, records, _text(row.get("note"))))
-    for row in _list(body.get("unknown")):
-        if isinstance(row, dict):
-            evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))
+    for row in _rows(body.get("pairs")):
+        names = _texts(row.get("medicines"))
+        of = {*names, *_texts(row.get("labels_of"))}
+        said = [
+            _record({**found, "generic_name": found.get("label_of")})
+            for found in _rows(body.get("results"))
+            if found.get("label_of") in of and found.get("about") in names
+        ]
+        evidence.pairs.append(Pair(names, tuple(said), _text(row.get("note"))))
+    for row in _rows(body.get("unknown")):
+        evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))
 
 
 def _record(row: Json) -> EvidenceRecord:
@@ -152,7 +151,7 @@ def _record(row: Json) -> EvidenceRecord:
         cite=_text(row.get("cite")),
         brand_names=_texts(row.get("brand_names")),
         drug_classes=_texts(row.get("drug_classes")),
-        products=tuple(_product(product) for product in _list(row.get("products")) if isinstance(product, dict)),
+        products=tuple(map(_product, _rows(row.get("products")))),
         label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
         matched_on=_text(matched.get("on")) if isinstance(matched, dict) else "",
@@ -231,8 +230,8 @@ def _text(value: object) -> str:
     return "" if value is None else squeeze(str(value))
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _rows(value: object) -> list[Json]:
+    return [cast("Json", row) for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _texts(value: object) -> tuple[str, ...]:
