@@ -23,7 +23,7 @@ from tools.language.vocabulary.clinical_vocabulary import (
     shortened,
     translations,
 )
-from tools.language.vocabulary.common_words import Language, is_ordinary
+from tools.language.vocabulary.common_words import Language, is_ordinary, ranks
 from tools.language.vocabulary.patient_values import abnormal_values
 from tools.language.vocabulary.text_language import language_of
 
@@ -92,7 +92,7 @@ class QueryExpander:
     def _expansion(self, words: Sequence[_Word], language: Language) -> Expansion | None:
         """Return the other words for ``words`` as a whole; None when they are no name, empty when ambiguous.
 
-        An abbreviation means what it does in the language of the question.
+        An abbreviation means what it does in the language of the question, and nothing where it is a word of it.
         """
         text = " ".join(word.folded for word in words)
         if all(word.folded in NOISE for word in words):
@@ -102,7 +102,7 @@ class QueryExpander:
         if alias is not None and alias.source in _CODES:
             return None
         is_short = bool(meanings) or (alias is not None and alias.kind == "abbreviation")
-        if is_short and language != "en" and any(translations([text], language)):
+        if is_short and language != "en" and (_is_word(words[0], language) or any(translations([text], language))):
             return None
         if meanings:
             clear = len(meanings) == 1 and alias is None
@@ -188,3 +188,8 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
 def _others(terms: Iterable[str], asked: str) -> tuple[str, ...]:
     """Return each term once, without the asked one."""
     return tuple({fold_name(term): term for term in reversed(list(terms)) if fold_name(term) != asked}.values())[::-1]
+
+
+def _is_word(word: _Word, language: Language) -> bool:
+    """Return whether ``word`` is an ordinary word of ``language`` and not in capitals: ``als`` is no disease."""
+    return not word.typed.isupper() and word.folded in ranks(language)

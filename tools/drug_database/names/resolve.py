@@ -26,6 +26,7 @@ from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import ENOUGH, PERHAPS, Spelling, closeness
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
+from tools.language.vocabulary.common_words import is_ordinary
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8
@@ -181,8 +182,8 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
 
 
 def _absent(index: NameIndex, aliases: Aliases, text: str) -> str:
-    """Return a note on a known name whose medicine is not loaded; empty for an unknown or loaded one."""
-    if named(index, aliases, text)[0]:
+    """Return a note on a known name whose medicine is not loaded; empty for an ordinary word (``no``)."""
+    if named(index, aliases, text)[0] or is_ordinary(text):
         return ""
     alias = aliases.name(text)
     if alias is not None:
