@@ -30,9 +30,9 @@ class BatchedRedis(Redis):
 
     def __init__(self, pool: ConnectionPool, seconds: float) -> None:
         super().__init__(connection_pool=pool)
-        self._line = _Line(self, seconds)
+        self._line = _KeptConnection(self, seconds)
         # These are raised before anything is sent.
-        self.batches = Batches(_Line(self, seconds).send, apart=(DataError, UnicodeError))
+        self.batches = Batches(_KeptConnection(self, seconds).send, apart=(DataError, UnicodeError))
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Return the reply to a command."""
@@ -47,7 +47,7 @@ class BatchedRedis(Redis):
         return _checked((await self._line.send([[(args, {})]]))[0])[0]
 
 
-class _Line:
+class _KeptConnection:
     """Sends batches, one after the other, on a connection that it keeps: to take one from the pool costs more."""
 
     def __init__(self, redis: BatchedRedis, seconds: float) -> None:

@@ -23,11 +23,11 @@ from chat_app.offline.extraction.drug_parts import (
 )
 from chat_app.offline.extraction.evidence import (
     CONTRAINDICATED,
-    Block,
     Evidence,
     EvidencePassage,
     EvidenceRecord,
     Pair,
+    TitledLines,
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
@@ -233,7 +233,7 @@ def _classes(draft: Draft, evidence: Evidence) -> None:
         draft.row([cell or phrases.NOT_GIVEN for cell in cells], EvidencePassage("", cite=record.cite))
 
 
-def _block(draft: Draft, block: Block) -> None:
+def _block(draft: Draft, block: TitledLines) -> None:
     draft.block(block.title)
     for index, line in enumerate(block.lines):
         draft.quote(line, EvidencePassage(line, cite=block.cite), first=index == 0)

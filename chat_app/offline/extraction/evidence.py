@@ -81,7 +81,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Block:
+class TitledLines:
     """Lines under a title: a calculation's result or the inputs that it needs, or the fields of an unknown output."""
 
     title: str
@@ -106,8 +106,8 @@ class Evidence:
     terms: list[WeightedTerm] = field(default_factory=list[WeightedTerm])
     lookups: list[Lookup] = field(default_factory=list[Lookup])
     pairs: list[Pair] = field(default_factory=list[Pair])
-    fields: list[Block] = field(default_factory=list[Block])
-    calculations: list[Block] = field(default_factory=list[Block])
+    fields: list[TitledLines] = field(default_factory=list[TitledLines])
+    calculations: list[TitledLines] = field(default_factory=list[TitledLines])
     searched_documents: bool = False
     hosted: bool = False
     """True when the documents were searched by the server's own file search."""

@@ -17,12 +17,12 @@ import orjson
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import ToolOutput
 from chat_app.offline.extraction.evidence import (
-    Block,
     Evidence,
     EvidencePassage,
     EvidenceRecord,
     Lookup,
     Pair,
+    TitledLines,
     WeightedTerm,
 )
 from chat_app.offline.wire.model import Found
@@ -68,13 +68,13 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
     _read_other(output.name, body, evidence)
 
 
-def _calculated(body: Json) -> Block:
+def _calculated(body: Json) -> TitledLines:
     """Return every field of a calculation as a line, as its passage has it; the reference names the source."""
     if needs := _text(body.get("needs")):
-        return Block(needs)
+        return TitledLines(needs)
     shown = {key: value for key, value in body.items() if key not in {"cite", "calculation", "source"}}
     lines = (f"{key.replace('_', ' ').capitalize()}: {'; '.join(_texts(value))}" for key, value in shown.items())
-    return Block(f"**{_text(body.get('calculation'))}**", tuple(lines), _text(body.get("cite")))
+    return TitledLines(f"**{_text(body.get('calculation'))}**", tuple(lines), _text(body.get("cite")))
 
 
 def _decoded(text: str) -> Any:
@@ -200,7 +200,7 @@ def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
             evidence.passages.append(EvidencePassage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
     if not cited:
         lines = (f"{name}: {value}" if name else value for name, value in _pairs(body))
-        evidence.fields.append(Block(phrases.FIELDS.format(tool=tool), tuple(lines)))
+        evidence.fields.append(TitledLines(phrases.FIELDS.format(tool=tool), tuple(lines)))
 
 
 def _is_sentence(text: str) -> bool:
