@@ -39,10 +39,10 @@ _END_OF_STREAM_WAIT = 0.25
 _BROKEN: Final = (httpx2.HTTPError, aiohttp.ClientError)
 
 
-def occupied_seconds() -> float:
-    """Return for how long this thread has computed or, as far as the system tells, waited for a processor."""
-    with suppress(OSError, ValueError):
-        return time.thread_time() + int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+def occupied_seconds(waits: Path = Path("/proc/thread-self/schedstat")) -> float:
+    """Return for how long this thread has computed or, as ``waits`` tells on Linux, waited for a processor."""
+    with suppress(OSError):
+        return time.thread_time() + int(waits.read_text().split()[1]) / 1e9
     return time.thread_time()
 
 

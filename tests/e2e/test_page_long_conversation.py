@@ -86,6 +86,8 @@ async def test_only_the_conversation_is_rendered_while_an_answer_grows(browser: 
         await ask(page, "gated 20 of 60 parts")
         await page.locator("#stop-button").wait_for()
         await page.get_by_text("n20 ").wait_for()
+        # The header is rendered once more when the conversation gets its address.
+        await page.wait_for_url("**/thread/*")
         others = page.locator("#chat-input, #upload-button, #header button")
         assert await others.evaluate_all(_REMEMBER) > 3
         fake.open_gate("parts")

@@ -35,7 +35,14 @@ from chat_app.errors import (
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _arriving, _provider_error
-from chat_app.generation.stream_reader import LONGEST_PAUSE, OVERLOAD_PAUSE, TICK, ReadPace, read_events
+from chat_app.generation.stream_reader import (
+    LONGEST_PAUSE,
+    OVERLOAD_PAUSE,
+    TICK,
+    ReadPace,
+    occupied_seconds,
+    read_events,
+)
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.certificates import server_certificate
 from tests.support.engine import KEY, adapter
@@ -430,6 +437,14 @@ def test_reads_pause_longest_when_other_programs_take_the_processor() -> None:
 
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(longest).result() > LONGEST_PAUSE
+
+
+def test_where_the_system_does_not_tell_waiting_only_computing_counts(tmp_path: Path) -> None:
+    waits = tmp_path / "schedstat"
+    computed = time.thread_time()
+    assert computed <= occupied_seconds(waits) <= time.thread_time()
+    waits.write_text("1 90000000000 2\n")
+    assert occupied_seconds(waits) >= computed + 90
 
 
 async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
