@@ -112,6 +112,8 @@ async def test_an_answer_shows_its_characters_and_its_markdown(browser: Browser,
         for columns in (2, 12):
             rows = "\n".join("| valueofonecell " * columns + "|" for _ in range(30))
             await ask(page, f"say: {'| Name ' * columns}|\n{'|---' * columns}|\n{rows}")
+            # Or the table before it, which has as many rows, would be taken for this one.
+            await expect(page.locator(".ai-message table").last.locator("thead th")).to_have_count(columns)
             await expect(page.locator(".ai-message table").last.locator("tbody tr")).to_have_count(30)
             await expect(page.locator("#stop-button")).to_have_count(0)
             last = page.locator(".ai-message table").last

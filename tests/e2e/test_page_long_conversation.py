@@ -83,10 +83,10 @@ async def test_only_the_conversation_is_rendered_while_an_answer_grows(browser: 
     async with recorded(browser, "parts") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        await ask(page, "gated 20 of 60 parts")
+        # Far more words than are waited for: the page is rendered whole when the answer ends.
+        await ask(page, "gated 20 of 300 parts")
         await page.locator("#stop-button").wait_for()
         await page.get_by_text("n20 ").wait_for()
-        # The header is rendered once more when the conversation gets its address.
         await page.wait_for_url("**/thread/*")
         others = page.locator("#chat-input, #upload-button, #header button")
         assert await others.evaluate_all(_REMEMBER) > 3
