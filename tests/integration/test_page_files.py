@@ -14,9 +14,12 @@ from uuid import uuid4
 import httpx
 import pytest
 from PIL import Image
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from tests.support.page_sockets import seen, socket_of
+from tests.support.page_sockets import asking, seen, socket_of
 from tests.support.pdfs import write_pdf
+from tests.support.postgres import fresh_database
 from tests.support.served import Served, asclepius, serve
 from tests.support.written_files import files_in, holding
 
@@ -74,7 +77,7 @@ class Answer(NamedTuple):
 
 
 async def asked(
-    app: Served, client: httpx.AsyncClient, text: str, *, thread: str = "", file: bytes = b"", name: str = NAME
+    app: Served, client: httpx.AsyncClient, question: str, *, thread: str = "", file: bytes = b"", name: str = NAME
 ) -> Answer:
     """Asks on the page, in a new conversation or in ``thread``, with a file or without."""
     async with socket_of(app, client, thread) as (socket, events, session):
@@ -86,7 +89,7 @@ async def asked(
         message = {
             "id": str(uuid4()),
             "type": "user_message",
-            "output": text,
+            "output": question,
             "name": "x",
             "metadata": {},
             "createdAt": "2026-01-01T00:00:00Z",
@@ -225,6 +228,33 @@ async def test_one_file_can_be_removed_by_its_owner_and_what_cites_it_can_still_
         assert (await bob.get(f"/api/v1/passages/{answer.own[0]['passage_id']}")).status_code == 200
         thread = (await bob.get(f"/project/thread/{answer.thread}")).json()
         assert "removed" in [f["state"] for e in thread["elements"] for f in e["props"]["files"]]
+
+
+async def test_a_file_can_be_removed_while_its_answer_is_being_stored(
+    postgres: str, letter: Letter, tmp_path: Path
+) -> None:
+    database = await fresh_database(postgres)
+    engine = create_async_engine(database)
+    with serve(tmp_path / "data", loaded=False, **SETTINGS, DATABASE_URL=database) as app:
+        async with user_of(app, "bob") as bob, socket_of(app, bob) as (socket, events, session):
+            sent = {"file": (NAME, letter.pdf, "application/pdf")}
+            file = (await bob.post(f"/project/file?session_id={session}", files=sent)).json()["id"]
+            await seen(events, "chat_settings")
+            async with engine.connect() as another:
+                # What is below an answer cannot be stored meanwhile.
+                await another.execute(text("LOCK TABLE elements IN EXCLUSIVE MODE"))
+                await socket.emit("client_message", {**asking(letter.question), "fileReferences": [{"id": file}]})
+                references = (await seen(events, "element", 2))[-1]
+                document = references["props"]["files"][0]["document"]
+                address = f"/api/v1/threads/{references['threadId']}/files/{document}"
+                shown = len(await seen(events, "window_message"))
+                removal = asyncio.create_task(bob.delete(address))
+                await seen(events, "window_message", shown + 1)
+            assert (await removal).json() == {"state": "removed"}
+            assert (await seen(events, "element", 3))[-1]["props"]["files"][0]["state"] == "removed"
+            thread = (await bob.get(f"/project/thread/{references['threadId']}")).json()
+            assert "removed" in [f["state"] for e in thread["elements"] for f in e["props"].get("files") or ()]
+    await engine.dispose()
 
 
 @pytest.mark.parametrize("over", ["page", "api"])

@@ -139,6 +139,9 @@ async def choose_models(page: Page, *models: str) -> None:
     for model in models:
         await dialog.locator("[cmdk-input]").last.click()
         await dialog.get_by_role("option", name=model).click()
+        # The list closes; what was chosen stays as a badge, which alone is in the dialog then.
+        await expect(dialog.get_by_role("option")).to_have_count(0)
+        await expect(dialog.get_by_text(model, exact=True)).to_be_visible()
     await dialog.get_by_role("button", name="Confirm").click()
     await dialog.wait_for(state="detached")
     # The server says what the next question has once it knows; each message of a page is handled in its own task.

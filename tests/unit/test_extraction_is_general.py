@@ -54,6 +54,7 @@ GENERAL = frozenset(
         "severity",
         "strengths",
         "toxicity",
+        "unsafe",
         "yearly",
     ]
 )

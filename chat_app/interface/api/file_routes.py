@@ -1,5 +1,7 @@
 """Routes to send a file, keep it in its conversation, add it to the library, or remove it."""
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, cast
 
 from chainlit.server import upload_file
@@ -8,16 +10,19 @@ from fastapi import APIRouter, HTTPException, Path, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from chat_app.errors import AsclepiusError
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.conversation.uploads import FileState, safe_name
 from chat_app.interface.i18n.translation import language_of, say, say_tool_error
+from chat_app.interface.keeping.turn_keeper import STORE_SECONDS
 from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner, require_owner, token_of
 from tools.guidelines import Scope, scope_of
 
+_LOOK_AGAIN: Final = 0.1
 _FULL: Final = "Too many files were sent. Close conversations with files, or try again later."
 
 
@@ -93,17 +98,41 @@ async def _search_instead(runtime: Runtime, thread_id: str, user: str, own: str,
 
 async def _keep(runtime: Runtime, thread_id: str, user: str, document_id: str, state: FileState) -> None:
     """Update the decision under the answer, in the history and in every open tab."""
-    thread = await runtime.history.get_thread(thread_id)
-    for element in (thread["elements"] if thread else None) or ():
-        props = cast("dict[str, Any]", element.get("props") or {})
-        files = props.get("files") or []
-        if not any(file["document"] == document_id for file in files):
-            continue
-        decided = [{**file, "state": state} if file["document"] == document_id else file for file in files]
-        changed = {**element, "props": {**props, "files": decided}}
+    for element in await _elements_with(runtime, thread_id, user, document_id):
+        props = element["props"]
+        files = [{**file, "state": state} if file["document"] == document_id else file for file in props["files"]]
+        changed = {**element, "props": {**props, "files": files}}
         await runtime.history.save_turn(thread_id, [], [changed])
         for session in sessions_of(thread_id, user):
             await emit(session, "element", changed)
+
+
+async def _elements_with(runtime: Runtime, thread_id: str, user: str, document_id: str) -> list[dict[str, Any]]:
+    """Return the stored elements that show the file; wait while its answer, already shown, is being stored."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(STORE_SECONDS):
+            while True:
+                unsaved = await _is_unsaved(runtime, thread_id, user)
+                thread = await runtime.history.get_thread(thread_id)
+                elements = cast("list[dict[str, Any]]", (thread["elements"] if thread else None) or [])
+                shown = [e for e in elements if any(f["document"] == document_id for f in _files_of(e))]
+                if shown or not unsaved:
+                    return shown
+                await asyncio.sleep(_LOOK_AGAIN)
+    return []
+
+
+async def _is_unsaved(runtime: Runtime, thread_id: str, user: str) -> bool:
+    """Return whether an answer of the conversation is not stored yet, here or at another process."""
+    if runtime.turns.of_thread(thread_id, user):
+        return True
+    with suppress(AsclepiusError):
+        return bool(await runtime.elsewhere.of_thread(thread_id, user))
+    return False
+
+
+def _files_of(element: dict[str, Any]) -> list[dict[str, Any]]:
+    return (element.get("props") or {}).get("files") or []
 
 
 def upload_router(runtime: Runtime) -> APIRouter:
