@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from chat_app.interface.history.branches import MAIN
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, api, ask, frames
 from tests.support.engine import chained, clinic, guideline_tool, passage
@@ -127,7 +128,7 @@ async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(
         history = running.runtime.history
         for user, thread, conversation in ((ana, "t1", name), ("bert", "t2", name), (ana, "t3", f"{name}0")):
             await history.claim_thread(thread, user)
-            await history.set_conversation(thread, conversation)
+            await history.update_conversations(thread, {MAIN: conversation})
         assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
         left = [thread for thread in ("t1", "t2", "t3") if await history.owner_of("thread", thread)]
     assert left == ["t2", "t3"]
@@ -156,7 +157,7 @@ async def test_a_conversation_deleted_on_the_page_is_gone_from_the_session_store
                 if frame.event == "turn_started":
                     name = frame.data["conversation_id"]
                     await history.claim_thread("thread", ana)
-                    await history.set_conversation("thread", name)
+                    await history.update_conversations("thread", {MAIN: name})
                 if frame.event == "text_delta":
                     await history.delete_thread("thread")
             assert frame.data["outcome"]["reason"] == "stopped"

@@ -24,6 +24,7 @@ from chat_app.errors import ConfigurationError, SessionStoreUnavailable
 from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
+from chat_app.interface.history.branches import MAIN
 from chat_app.interface.history.history_layer import History, asking_user, without_messages
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.stored_turns import unfinished_turns
@@ -205,7 +206,7 @@ async def test_writers_at_once_lose_none_of_each_others_metadata(history: Histor
     await history.save_turn(thread, [], [], {"conversation_id": "session_new"})
     await history.update_thread(thread, metadata={"conversation_id": "session_stale", "k0": None})
     assert await history.metadata_of(thread) == {f"k{n}": n for n in range(1, 20)} | {"conversation_id": "session_new"}
-    await history.set_conversation(thread, None)
+    await history.update_conversations(thread, {MAIN: None})
     assert "conversation_id" not in await history.metadata_of(thread)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from typing import Any
 
 import pytest
@@ -83,11 +82,6 @@ def test_a_reference_names_the_sections_that_are_cited_where_they_are_known() ->
     assert "Treatment › Goals; Follow-up; p. 4" in vancouver(cited)
     assert "Treatment › Goals; Follow-up, p. 4" in markdown(cited)
     assert ("SE", "Treatment › Goals; Follow-up") in ris_fields(ris(cited))
-
-
-def test_vancouver_tells_when_a_web_source_was_looked_at() -> None:
-    assert "[cited 2026 Nov 5]. Available from:" in vancouver(reference(), cited=date(2026, 11, 5))
-    assert "cited" not in vancouver(reference(url=None), cited=date(2026, 11, 5))
 
 
 def test_vancouver_leaves_out_what_the_source_does_not_state() -> None:

@@ -9,7 +9,6 @@ as Reference Manager described it (tags, CRLF line ends, one ``TY`` to ``ER`` re
 
 import re
 from collections.abc import Iterable
-from datetime import date
 from typing import Literal, assert_never
 
 from chat_app.events import Reference
@@ -27,11 +26,11 @@ _CLOSING = (".", "?", "!")
 _UNSAFE_IN_LINK = {" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60", '"': "%22"}
 
 
-def formatted(references: Iterable[Reference], style: ReferenceFormat, *, cited: date | None = None) -> str:
+def formatted(references: Iterable[Reference], style: ReferenceFormat) -> str:
     """Return the whole list in one of the three styles; empty for no references."""
     match style:
         case "vancouver":
-            return vancouver_list(references, cited=cited)
+            return vancouver_list(references)
         case "markdown":
             return markdown_list(references)
         case "ris":
@@ -43,11 +42,8 @@ def formatted(references: Iterable[Reference], style: ReferenceFormat, *, cited:
 # -- Vancouver
 
 
-def vancouver(reference: Reference, *, cited: date | None = None) -> str:
-    """``1. Issuer. Title. Edition; 2024 Feb. Section; p. 4 (PDF p. 20). Available from: https://…``, on one line.
-
-    ``cited`` is the day on which a source on the web was looked at; Citing Medicine asks for it, where it is known.
-    """
+def vancouver(reference: Reference) -> str:
+    """``1. Issuer. Title. Edition; 2024 Feb. Section; p. 4 (PDF p. 20). Available from: https://…``, on one line."""
     passage = reference.passage
     parts = [
         _line(passage.issuer),
@@ -57,15 +53,12 @@ def vancouver(reference: Reference, *, cited: date | None = None) -> str:
     ]
     text = f"{reference.number}. " + " ".join(_closed(part) for part in parts if part)
     url = _web_address(passage)
-    if url:
-        looked_at = f" [cited {cited.year} {_MONTHS[cited.month - 1]} {cited.day}]." if cited else ""
-        text += f"{looked_at} Available from: {url}"
-    return text
+    return f"{text} Available from: {url}" if url else text
 
 
-def vancouver_list(references: Iterable[Reference], *, cited: date | None = None) -> str:
+def vancouver_list(references: Iterable[Reference]) -> str:
     """One reference a line, numbered as in the answer."""
-    return "\n".join(vancouver(reference, cited=cited) for reference in references)
+    return "\n".join(vancouver(reference) for reference in references)
 
 
 # -- Markdown

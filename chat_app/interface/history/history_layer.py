@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from chat_app.batches import Batches
 from chat_app.database.database_engine import database_engine, database_url, in_transaction
 from chat_app.database.migrations import migrate
-from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
+from chat_app.interface.history.branches import conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import Row, decoded_value, element_of, hit, kept, step_of, thread_of
 from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
@@ -106,10 +106,6 @@ class History(SQLAlchemyDataLayer):
         kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
         values = thread_values(TurnRows(thread_id, (), (), kept), name=name, user=user_id, tags=tags)
         await in_transaction(self.engine, partial(upsert_threads, rows=[values]))
-
-    async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
-        """Set the agent conversation that this one continues; None for a new one."""
-        await self.save_turn(thread_id, [], [], {MAIN: conversation_id})
 
     async def claim_thread(self, thread_id: str, owner: str, *, name: str | None = None) -> None:
         """Create the conversation for ``owner`` if needed, before anything else is stored for it.

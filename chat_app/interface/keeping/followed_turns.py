@@ -13,7 +13,7 @@ from chat_app.batches import Batches
 from chat_app.errors import AsclepiusError
 from chat_app.events import Outcome, agent_event_adapter
 from chat_app.interface.keeping.page_question import TurnHeader
-from chat_app.interface.turns.live_turns import STOPPED, LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turns import STOPPED, LiveTurn, LiveTurns, stop_and_save
 from chat_app.sessions.session_store import SessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
@@ -112,14 +112,10 @@ class FollowedTurns:
         sessions = self._sessions()
         return [await sessions.journal.written_elsewhere() if sessions is not None else {}] * len(askers)
 
-    async def end_conversation(self, thread_id: str, owner: str, *, within: float = 5.0) -> None:
+    async def end_conversation(self, thread_id: str, owner: str) -> None:
         """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""
-        turns = [turn for question in (await self.of_thread(thread_id, owner)).values() for turn in question]
-        for turn in turns:
-            turn.stop()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+        questions = (await self.of_thread(thread_id, owner)).values()
+        await stop_and_save([turn for question in questions for turn in question])
 
     async def _read(self, journal: TurnJournal, names: list[str], owner: str) -> list[FollowedTurn]:
         found = [await self._turn(journal, name) for name in names if self._own.get(name) is None]

@@ -35,6 +35,7 @@ from chat_app.observability.log_ids import LogIds, ids_of_turn, log_ids
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN = 0.05
+_SAVED_SECONDS = 5.0
 """Seconds until the next look whether turns still run while the server drains."""
 
 
@@ -194,6 +195,15 @@ class LiveTurn:
             self.log.append(event)
 
 
+async def stop_and_save(turns: Sequence[LiveTurn], outcome: Outcome = STOPPED) -> None:
+    """Stop ``turns`` and wait some seconds until they are saved."""
+    for turn in turns:
+        turn.stop(outcome)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SAVED_SECONDS):
+            await asyncio.gather(*(turn.saved.wait() for turn in turns))
+
+
 class LiveTurns:
     """All turns that run in this process: one per conversation, or one for each model that is compared in it."""
 
@@ -243,14 +253,10 @@ class LiveTurns:
     def get(self, turn_id: str) -> LiveTurn | None:
         return self._turns.get(turn_id)
 
-    async def end_conversation(self, conversation_id: str, owner: str, *, within: float = 5.0) -> None:
+    async def end_conversation(self, conversation_id: str, owner: str) -> None:
         """Stop the turns of ``owner`` in that conversation and wait until they are saved."""
         turns = [turn for turn in self.of_owner(owner) if turn.is_about(conversation_id)]
-        for turn in turns:
-            turn.stop()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+        await stop_and_save(turns)
 
     @property
     def draining(self) -> bool:
@@ -275,15 +281,10 @@ class LiveTurns:
                     await asyncio.gather(*(turn.saved.wait() for turn in self._turns.values()))
                     await asyncio.sleep(_LOOK_AGAIN)
 
-    async def end_all(self, *, within: float = 5.0) -> None:
+    async def end_all(self) -> None:
         """End every turn because the server stops, and wait until they are saved."""
         self._draining = self._ended = True
-        turns = list(self._turns.values())
-        for turn in turns:
-            turn.stop(SHUT_DOWN)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+        await stop_and_save(list(self._turns.values()), SHUT_DOWN)
         if self._watch is not None:
             self._watch.cancel()
 
