@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.certificates import server_certificate
 from tests.support.forked import FOLDER
+from tests.support.page_server import ServedPage
 from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
@@ -99,6 +100,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             functions
         ):
             item.add_marker(pytest.mark.served)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of the log of each served app with the test that failed."""
+    report = yield
+    if report.failed:
+        for name, value in getattr(item, "funcargs", {}).items():
+            if isinstance(value, (Served, ServedPage)):
+                report.sections.append((f"Log of {name}", value.log.read_text("utf-8", errors="replace")[-5_000:]))
+    return report
 
 
 @pytest.fixture(scope="session")
