@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -131,7 +132,8 @@ def milvus_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if given := os.environ.get("ASCLEPIUS_TEST_MILVUS_URI"):
         yield given
         return
-    with milvus_lite_server(tmp_path_factory.mktemp("milvus")) as uri:
+    # Nobody reads its data again: writing what is left of some hundred collections would take seconds.
+    with milvus_lite_server(tmp_path_factory.mktemp("milvus"), end=signal.SIGKILL) as uri:
         yield uri
 
 

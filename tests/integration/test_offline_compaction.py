@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import openai
@@ -60,14 +60,17 @@ async def test_a_compacted_conversation_still_knows_what_was_said(client: AsyncO
     assert [item.type for item in again.output] == ["message", "message", "message", "compaction"]
 
 
-BOMB = base64.b64encode(zlib.compress(b"[" + b" " * 80_000_000 + b"]")).decode()
+def packed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content)).decode()
 
 
 @pytest.mark.parametrize(
-    "sealed", ["gAAAAABl-not-ours", "", base64.b64encode(zlib.compress(b'{"a": 1}')).decode(), BOMB]
+    "sealed",
+    [lambda: "gAAAAABl-not-ours", str, lambda: packed(b'{"a": 1}'), lambda: packed(b"[" + b" " * 80_000_000 + b"]")],
+    ids=["foreign", "empty", "other content", "huge"],
 )
-async def test_a_compaction_of_another_server_is_refused(sealed: str, client: AsyncOpenAI) -> None:
-    given: Any = [{"type": "compaction", "encrypted_content": sealed}, ASK]
+async def test_a_compaction_of_another_server_is_refused(sealed: Callable[[], str], client: AsyncOpenAI) -> None:
+    given: Any = [{"type": "compaction", "encrypted_content": sealed()}, ASK]
     with pytest.raises(openai.BadRequestError) as refused:
         await client.responses.create(model="m", input=given)
     assert refused.value.code == "invalid_encrypted_content"

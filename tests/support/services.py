@@ -61,16 +61,18 @@ def accepts(address: tuple[str, int] | str) -> bool:
 
 
 @contextmanager
-def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Generator[subprocess.Popen[bytes]]:
-    """Run ``command`` until the block ends."""
+def running(
+    command: list[str], ready: Callable[[], bool], *, what: str, end: int = signal.SIGINT
+) -> Generator[subprocess.Popen[bytes]]:
+    """Run ``command`` until the block ends, then send it ``end``."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: ready() or process.poll() is not None, what=what)
         assert process.poll() is None, f"{what} ended at once with code {process.returncode}"
         yield process
     finally:
-        # Redis takes either; Milvus Lite closes its database on Ctrl-C and only then.
-        process.send_signal(signal.SIGINT)
+        # Redis takes any; Milvus Lite closes its database on Ctrl-C and only then.
+        process.send_signal(end)
         with suppress(subprocess.TimeoutExpired):
             process.wait(60)
         process.kill()
@@ -88,10 +90,10 @@ def socket_in(folder: Path | None = None) -> Generator[str]:
 
 
 @contextmanager
-def milvus_lite_server(folder: Path, sockets: Path | None = None) -> Generator[str]:
+def milvus_lite_server(folder: Path, sockets: Path | None = None, *, end: int = signal.SIGINT) -> Generator[str]:
     with socket_in(sockets) as path:
         command = [sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--socket", path]
-        with running(command, lambda: accepts(path), what="the Milvus Lite server"):
+        with running(command, lambda: accepts(path), what="the Milvus Lite server", end=end):
             yield f"unix://{path}"
 
 

@@ -136,6 +136,7 @@ def test_an_illness_is_no_exposure_for_the_training() -> None:
     assert not model.recognises("he is not breathing")
 
 
+@pytest.mark.slow
 def test_training_separates_what_it_was_shown() -> None:
     emergency = JudgedQuestion(text="I swallowed {n} tablets", emergency=True, language="en")
     ordinary = JudgedQuestion(text="What is the dose?", emergency=False, language="en")
@@ -160,5 +161,6 @@ def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> No
 def test_written_questions_are_cross_validated_untrained() -> None:
     written = JudgedQuestion(text="I swallowed {n} tablets", emergency=True, language="en", group="one")
     ordinary = JudgedQuestion(text="What is the dose?", emergency=False, language="en", group="one")
-    recognised, false_alarms = cross_validated([written, ordinary] * 6, folds=3)
+    # The classifier of exposures alone: that of emergencies learns a whole library with each fold.
+    recognised, false_alarms = cross_validated([written, ordinary] * 6, EXPOSURES, folds=3)
     assert (recognised, false_alarms) == (6, 0)

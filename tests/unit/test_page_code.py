@@ -6,16 +6,23 @@ import re
 from pathlib import Path
 
 import chainlit
+import pytest
 
 from chat_app.interface.page.page_code import CORRECTIONS, GAPS, HIGHLIGHTED, ICON, ICONS, LANGUAGE, corrected
 
 _PROJECT = Path(__file__).resolve().parents[2]
 
 
-def test_every_correction_has_its_place_in_the_installed_script() -> None:
+@pytest.fixture(scope="module")
+def script() -> tuple[str, str, str]:
+    """Return Chainlit's installed script, the corrected one, and the code that was moved out of it."""
     (script,) = Path(chainlit.__file__).parent.glob("frontend/dist/assets/index-*.js")
     code = script.read_text("utf-8")
-    changed, _ = corrected(code)
+    return code, *corrected(code)
+
+
+def test_every_correction_has_its_place_in_the_installed_script(script: tuple[str, str, str]) -> None:
+    code, changed, _ = script
     assert [place for place in CORRECTIONS if code.count(place) != 1] == []
     assert [replacement for replacement in CORRECTIONS.values() if changed.count(replacement) != 1] == []
     kept = dict(LANGUAGE.findall(changed))
@@ -25,10 +32,8 @@ def test_every_correction_has_its_place_in_the_installed_script() -> None:
     assert left_out & set(re.findall(r"[\w$]+", changed)) == set()
 
 
-def test_the_page_has_the_icons_of_its_own_steps_and_makes_the_others_later() -> None:
-    (script,) = Path(chainlit.__file__).parent.glob("frontend/dist/assets/index-*.js")
-    code = script.read_text("utf-8")
-    changed, others = corrected(code)
+def test_the_page_has_the_icons_of_its_own_steps_and_makes_the_others_later(script: tuple[str, str, str]) -> None:
+    code, changed, others = script
     kept, later, known = ({icon[3] for icon in ICON.finditer(text)} for text in (changed, others, code))
     assert kept.isdisjoint(later)
     assert kept | later == known

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -80,7 +81,12 @@ def texts(message: Message) -> list[str]:
     return list(message.string) if message.pluralizable else [message.string]
 
 
-def python_calls() -> Iterator[tuple[str, ast.Call]]:
+@cache
+def python_calls() -> tuple[tuple[str, ast.Call], ...]:
+    return tuple(_python_calls())
+
+
+def _python_calls() -> Iterator[tuple[str, ast.Call]]:
     for path in [*PROJECT.glob("chat_app/**/*.py"), *PROJECT.glob("tools/**/*.py")]:
         if "offline" in path.parts or "evaluation" in path.parts:
             continue
