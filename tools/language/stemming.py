@@ -1,11 +1,11 @@
-"""The stem of a word (Snowball)."""
+"""The stem of a word (Snowball, in C)."""
 
 from __future__ import annotations
 
 import threading
 from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 _local = threading.local()
 """A stemmer keeps the word that it works on: each thread needs its own."""
@@ -16,5 +16,5 @@ def stem(word: str, language: str = "english") -> str:
     """Return the stem of a lower-case word; ``language`` is Snowball's name of one."""
     stemmers = _local.__dict__
     if language not in stemmers:
-        stemmers[language] = snowballstemmer.stemmer(language)
+        stemmers[language] = Stemmer.Stemmer(language)
     return str(stemmers[language].stemWord(word))

@@ -33,7 +33,6 @@ _MARKUP: Final = re.compile(r"\*\*|__|`|(?<!\\)\||\u2063|\\(?=[\[\]|])")
 _MAY_MARK: Final = re.compile(r"[*_`|\\\u2063]")
 _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _START_LETTERS: Final = 3
-_START: Final = re.compile(rf"(?<![^\W_])[^\W_]{{1,{_START_LETTERS}}}")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _CODE: Final = re.compile(r"\b[a-z]{2,}\d[a-z\d]*\b")
 """The name of an enzyme, a gene or a score, such as CYP3A4."""
@@ -42,8 +41,6 @@ _ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|shoul
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in one sentence from which it counts as repeated."""
 _RESEMBLES: Final = 0.6
-_BEGINNINGS: Final = 0.5
-"""Share of a statement's terms whose first letters a sentence must have to be looked at: stemming takes long."""
 _FEWEST_TERMS: Final = 4
 _UNRELATED: Final = 0.25
 _SHORT: Final = 2
@@ -64,16 +61,7 @@ class _Unit:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = frozenset(_START.findall(text.casefold()))
-
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        return frozenset(terms(self.text))
-
-    def share(self, said: Collection[str], starts: Collection[str]) -> float:
-        """Return the share of the terms ``said`` in this unit; 0 without stemming when too few begin alike."""
-        alike = sum(start in self._starts for start in starts) >= _BEGINNINGS * len(said)
-        return sum(each in self.terms for each in said) / len(said) if alike else 0.0
+        self.terms = frozenset(terms(text))
 
 
 class _Source:
@@ -119,8 +107,7 @@ def unsupported(
     said = frozenset(terms(plain))
     if not passages or len(said) < 2:
         return ()
-    starts = {one[:_START_LETTERS] for one in said}
-    shares = [unit.share(said, starts) for unit in units]
+    shares = [len(said & unit.terms) / len(said) for unit in units]
     best = max(shares, default=0.0)
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
