@@ -28,6 +28,7 @@ def thread_router(runtime: Runtime) -> APIRouter:
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         await runtime.audit.record("export", user, conversation=thread_id)
+        await runtime.turns.save_ended(thread_id, user)
         thread = await runtime.history.get_thread(thread_id)
         return Response(
             conversation_markdown(thread or {}, language_of(request.headers.get("accept-language"))),

@@ -164,7 +164,13 @@ class TurnKeeper:
     async def answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> Stored:
         """Run ``turn`` to its end and store it; return whether the history has it, or will have it."""
         await turn.run(events)
-        writer = self._writers.pop(turn.id)
+        try:
+            return await self._stored(turn, self._writers[turn.id])
+        finally:
+            # Not before: a page that opens meanwhile follows the turn, which the history does not have yet.
+            del self._writers[turn.id]
+
+    async def _stored(self, turn: LiveTurn, writer: TurnWriter) -> Stored:
         if writer.taken_over:
             return "stored"
         header = writer.header()

@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 async def edit_question(page: ChatPage, session: WebsocketSession, message_id: str, text: str) -> None:
     """Delete the messages after the question and ask the edited one in its place."""
     owner, thread_id = owner_of(session), session.thread_id
+    await page.runtime.turns.save_ended(thread_id, owner or "")
     thread = await page.runtime.history.get_thread(thread_id)
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
         return

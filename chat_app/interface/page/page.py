@@ -67,12 +67,12 @@ class ChatPage:
         task.add_done_callback(lambda done: self._viewers.pop(key) if self._viewers.get(key) is done else None)
         return task
 
-    async def reattach(self, session: WebsocketSession) -> None:
-        """Bring a (re)connected socket up to date and show running answers."""
+    async def reattach(self, session: WebsocketSession, running: Iterable[PageQuestion]) -> None:
+        """Bring a (re)connected socket up to date and show answers: ``running`` ones, and those since then."""
         owner = owner_of(session)
         if owner is None:
             return
-        questions = self._running(session, owner)
+        questions = dict.fromkeys((*running, *self.running(session)))
         if session.restored and session.has_first_interaction:
             await self._repeat(session, owner)
         await self.recent.tell(session)
@@ -84,15 +84,16 @@ class ChatPage:
         """Show more of the conversation's earlier turns, and running answers from their beginning."""
         if (owner := owner_of(session)) is None:
             return
-        questions = self._running(session, owner)
+        questions = self.running(session)
         await self.recent.show_earlier(session, owner, self.runtime.history)
         for question in questions:
             self.follow(question, session)
         self._shown = {(question, socket) for question, socket in self._shown if socket != session.socket_id}
         await self._follow_elsewhere(session, owner)
 
-    def _running(self, session: WebsocketSession, owner: str) -> Iterable[PageQuestion]:
-        running = self.runtime.turns.of_thread(session.thread_id, owner)
+    def running(self, session: WebsocketSession) -> Iterable[PageQuestion]:
+        """Return the questions of the conversation of ``session`` whose answers are not stored yet."""
+        running = self.runtime.turns.of_thread(session.thread_id, owner_of(session) or "")
         return dict.fromkeys(filter(None, map(self.runtime.keeper.question_of, running)))
 
     async def stop(self, session: WebsocketSession) -> None:

@@ -83,10 +83,12 @@ def install(page: ChatPage) -> None:
         session = WebsocketSession.get(sid)
         if session and session.thread_id_to_resume and not session.has_first_interaction:
             session.restored = False
+        # Read before the history, which has each other turn from then on.
+        running = page.running(session) if session else ()
         await original(sid)
         if session:
             await show_panel(page.runtime, session)
-            await page.reattach(session)
+            await page.reattach(session, running)
 
     async def ignored(_sid: str, *_arguments: Any) -> None:
         """Ignore events of features that this app does not use."""

@@ -258,6 +258,10 @@ class LiveTurns:
         turns = [turn for turn in self.of_owner(owner) if turn.is_about(conversation_id)]
         await stop_and_save(turns)
 
+    async def save_ended(self, thread_id: str, owner: str) -> None:
+        """Wait some seconds until the turns that ended in the conversation are saved: readers have seen their end."""
+        await stop_and_save([turn for turn in self.of_thread(thread_id, owner) if turn.log.ended])
+
     @property
     def draining(self) -> bool:
         """Whether the server stops, and takes no new question."""
