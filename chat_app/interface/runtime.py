@@ -222,8 +222,7 @@ class Runtime:
         """Stop running answers and erase sessions, files and traces of a deleted conversation."""
         await self.audit.record("delete", owner, conversation=thread_id)
         await self.turns.end_conversation(thread_id, owner)
-        with suppress(AsclepiusError):
-            await self.elsewhere.end_conversation(thread_id, owner)
+        await self.elsewhere.end_conversation(thread_id, owner)
         await self._erase_files(thread_id, owner)
         if self.app is None:
             return

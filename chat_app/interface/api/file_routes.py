@@ -10,7 +10,6 @@ from fastapi import APIRouter, HTTPException, Path, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from chat_app.errors import AsclepiusError
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.conversation.uploads import FileState, safe_name
@@ -112,7 +111,7 @@ async def _elements_with(runtime: Runtime, thread_id: str, user: str, document_i
     with suppress(TimeoutError):
         async with asyncio.timeout(STORE_SECONDS):
             while True:
-                unsaved = await _is_unsaved(runtime, thread_id, user)
+                unsaved = runtime.turns.of_thread(thread_id, user) or await runtime.elsewhere.of_thread(thread_id, user)
                 thread = await runtime.history.get_thread(thread_id)
                 elements = cast("list[dict[str, Any]]", (thread["elements"] if thread else None) or [])
                 shown = [e for e in elements if any(f["document"] == document_id for f in _files_of(e))]
@@ -120,15 +119,6 @@ async def _elements_with(runtime: Runtime, thread_id: str, user: str, document_i
                     return shown
                 await asyncio.sleep(_LOOK_AGAIN)
     return []
-
-
-async def _is_unsaved(runtime: Runtime, thread_id: str, user: str) -> bool:
-    """Return whether an answer of the conversation is not stored yet, here or at another process."""
-    if runtime.turns.of_thread(thread_id, user):
-        return True
-    with suppress(AsclepiusError):
-        return bool(await runtime.elsewhere.of_thread(thread_id, user))
-    return False
 
 
 def _files_of(element: dict[str, Any]) -> list[dict[str, Any]]:

@@ -72,7 +72,7 @@ class FollowedTurn(LiveTurn):
 
 
 class FollowedTurns:
-    """The turns of other processes that somebody reads here. Every call raises ``AsclepiusError`` without Redis.
+    """The turns of other processes read here. All calls but ``of_thread`` raise ``AsclepiusError`` without Redis.
 
     Args:
         sessions: Returns the session store, or None while the services start: then no turn is found.
@@ -86,13 +86,14 @@ class FollowedTurns:
         self._opened: Batches[None, Mapping[str, OpenTurn]] = Batches(self._read_opened)
 
     async def of_thread(self, thread_id: str, owner: str) -> Mapping[str, list[FollowedTurn]]:
-        """Return the turns of ``owner`` in that conversation that other processes write, by question."""
+        """Return the turns of ``owner`` there that other processes write, by question; none without Redis."""
         questions: dict[str, list[FollowedTurn]] = {}
-        opened = await self._opened.do(None)
-        names = [name for name, turn in opened.items() if turn.thread_id == thread_id]
-        if names and (sessions := self._sessions()) is not None:
-            for turn in await self._read(sessions.journal, names, owner):
-                questions.setdefault(turn.question_id, []).append(turn)
+        with suppress(AsclepiusError):
+            opened = await self._opened.do(None)
+            names = [name for name, turn in opened.items() if turn.thread_id == thread_id]
+            if names and (sessions := self._sessions()) is not None:
+                for turn in await self._read(sessions.journal, names, owner):
+                    questions.setdefault(turn.question_id, []).append(turn)
         return questions
 
     async def of_question(self, question_id: str, owner: str) -> list[FollowedTurn]:

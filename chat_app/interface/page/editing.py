@@ -21,7 +21,7 @@ async def edit_question(page: ChatPage, session: WebsocketSession, message_id: s
     thread = await page.runtime.history.get_thread(thread_id)
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
         return
-    if page.runtime.turns.of_thread(thread_id, owner) or await page.elsewhere(thread_id, owner):
+    if page.runtime.turns.of_thread(thread_id, owner) or await page.runtime.elsewhere.of_thread(thread_id, owner):
         await emit(
             session, "toast", {"message": say(language_of(session.language), "toast.edit_wait"), "type": "warning"}
         )

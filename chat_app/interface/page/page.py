@@ -8,7 +8,6 @@ its beginning and so catches up without a gap.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,12 +15,10 @@ from uuid import uuid4
 from chainlit.config import config
 from chainlit.session import WebsocketSession, ws_sessions_id
 
-from chat_app.errors import AsclepiusError
 from chat_app.events import AgentEvent, TextDelta
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.i18n.translation import language_of, say
-from chat_app.interface.keeping.followed_turns import FollowedTurn
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.pace import Pace
 from chat_app.interface.page.page_settings import KEY, change
@@ -101,15 +98,9 @@ class ChatPage:
         if owner := owner_of(session):
             for turn in self.runtime.turns.of_thread(session.thread_id, owner):
                 turn.stop()
-            for turns in (await self.elsewhere(session.thread_id, owner)).values():
+            for turns in (await self.runtime.elsewhere.of_thread(session.thread_id, owner)).values():
                 for turn in turns:
                     turn.stop()
-
-    async def elsewhere(self, thread_id: str, owner: str) -> Mapping[str, Sequence[FollowedTurn]]:
-        """Return the turns of the conversation that other processes write, by question; none without Redis."""
-        with suppress(AsclepiusError):
-            return await self.runtime.elsewhere.of_thread(thread_id, owner)
-        return {}
 
     async def show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
         """Show the turns that other processes have begun to the browsers that have their conversation open."""
@@ -122,7 +113,7 @@ class ChatPage:
                     await self._follow_elsewhere(session, owner)
 
     async def _follow_elsewhere(self, session: WebsocketSession, owner: str) -> None:
-        for question_id, turns in (await self.elsewhere(session.thread_id, owner)).items():
+        for question_id, turns in (await self.runtime.elsewhere.of_thread(session.thread_id, owner)).items():
             key = (question_id, session.socket_id)
             if key in self._shown:
                 continue

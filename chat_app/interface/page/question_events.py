@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_app.answer_options import ConsultOptions
-from chat_app.errors import AsclepiusError, InputRejected, SessionBusy
+from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
 from chat_app.interface.conversation.uploads import upload_events
@@ -91,9 +91,8 @@ async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: 
     others = [other for other in runtime.turns.of_thread(turn.thread_id, turn.owner) if other not in own]
     if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
-    with suppress(AsclepiusError):
-        for turns in (await runtime.elsewhere.of_thread(turn.thread_id, turn.owner)).values():
-            others += turns
+    for turns in (await runtime.elsewhere.of_thread(turn.thread_id, turn.owner)).values():
+        others += turns
     with suppress(TimeoutError):
         async with asyncio.timeout(_FOUND_DEAD_SECONDS):
             for other in others:
