@@ -15,7 +15,7 @@ import json
 import random
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,7 @@ from chat_app.safety.emergency_features import DATA, features
 from tools.drug_database.importers import demo
 from tools.guidelines.library import DEMO_FOLDER
 from tools.language.quotable_units import units
+from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, entries
 from tools.language.word_lists import word_list
 
 TRAINING: Final = DATA / "emergency_training.jsonl"
@@ -40,6 +41,8 @@ _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
 _PENALTY: Final = 3e-5
 _RATE: Final = 0.05
 _STEPS: Final = 150
+_SEEDS: Final = (7, 8, 9)
+"""Each draws the fillings of all templates once."""
 _RAREST: Final = 8
 """Questions that a feature must be in to count."""
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
@@ -59,6 +62,7 @@ _INVERTIBLE: Final = re.compile(
 )
 _INTERROGATIVES: Final = ("When", "How", "Why", "How often", "In whom", "For how long")
 
+_JOINTS: Final = (". ", ", ", ": ")
 _OVERDOSAGE: Final = "overdosage"
 
 
@@ -78,7 +82,7 @@ class Target(NamedTuple):
 
 
 EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.45, smallest=0.04)
-EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.15, smallest=0.1)
+EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.14, smallest=0.1)
 
 
 def filled(template: str, language: str, rng: random.Random) -> str:
@@ -93,6 +97,8 @@ def _phrase(place: str, language: str, rng: random.Random) -> str:
         case "drug":
             syllables = (rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(rng.randint(2, 4)))
             return "".join((*syllables, rng.choice(_ENDINGS)))
+        case "clinical":
+            return rng.choice(_clinical_terms(language))
         case "n":
             return str(rng.randint(8, 60))
         case "g":
@@ -105,9 +111,29 @@ def _phrase(place: str, language: str, rng: random.Random) -> str:
             return phrase.replace("{x}", f"{{{inner}}}") if inner else phrase
 
 
+@cache
+def _clinical_terms(language: str) -> Sequence[str]:
+    """Return the clinical words of ``language``; the English ones are the translations of the others."""
+    if language in FOREIGN_LANGUAGES:
+        return [words for words, _ in entries(f"{language}.tsv")]
+    return sorted({term for other in FOREIGN_LANGUAGES for _, terms in entries(f"{other}.tsv") for term in terms})
+
+
 def train(examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES) -> EmergencyModel:
-    """Fit a classifier of ``target`` to ``examples``."""
-    rng = random.Random(7)  # noqa: S311 - practice questions
+    """Fit a classifier of ``target`` to ``examples``: the mean of fits to several draws, so that none decides."""
+    fits = [_fit(examples, target, random.Random(seed)) for seed in _SEEDS]  # noqa: S311 - practice questions
+    total: defaultdict[str, float] = defaultdict(float)
+    for _, weights in fits:
+        for name, weight in weights.items():
+            total[name] += weight
+    means = {name: total[name] / len(fits) for name in sorted(total)}
+    rounded = {name: round(weight, 2) for name, weight in means.items() if abs(weight) >= target.smallest}
+    bias = sum(bias for bias, _ in fits) / len(fits)
+    return EmergencyModel(bias=round(bias, 3), threshold=target.threshold, weights=rounded)
+
+
+def _fit(examples: Sequence[JudgedQuestion], target: Target, rng: random.Random) -> tuple[float, dict[str, float]]:
+    """Return the bias and the weights that fit one draw of the questions."""
     drawn = [(filled(one.text, one.language, rng), target.holds(one)) for one in examples for _ in range(one.draws)]
     drawn += [(_then_a_dose(one, rng), target.holds(one)) for one in examples if one.emergency]
     if target.kind == "emergency":
@@ -117,10 +143,7 @@ def train(examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES) -> E
     counted = Counter(name for names in found for name in names)
     kept = sorted(name for name, count in counted.items() if count >= _RAREST)
     bias, weights = _fitted(found, np.array([wanted for _, wanted in drawn], float), kept)
-    rounded = {
-        name: round(weight, 2) for name, weight in zip(kept, weights, strict=True) if abs(weight) >= target.smallest
-    }
-    return EmergencyModel(bias=round(bias, 3), threshold=target.threshold, weights=rounded)
+    return bias, dict(zip(kept, weights, strict=True))
 
 
 @cache
@@ -158,7 +181,8 @@ def _run(words: Sequence[str], bounds: tuple[int, int], rng: random.Random) -> s
 
 def _then_a_dose(example: JudgedQuestion, rng: random.Random) -> str:
     """Return an emergency and a question about a dose behind it, which leaves it one."""
-    text = f"{example.text.rstrip(' .?!')}. {rng.choice(_PHRASES[example.language]['dose question'])}"
+    joint = rng.choice(_JOINTS)
+    text = f"{example.text.rstrip(' .?!')}{joint}{rng.choice(_PHRASES[example.language]['dose question'])}"
     return filled(text, example.language, rng)
 
 

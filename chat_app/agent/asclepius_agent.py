@@ -3,7 +3,8 @@
 Clinical decisions are made here; streaming, steps and sessions are below.
 """
 
-from collections.abc import AsyncGenerator
+import json
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
+from tools.types import Function
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
@@ -128,14 +130,22 @@ class AsclepiusHealthcareAgent:
         if emergency is None:
             return request
         request = replace(request, notices=(emergency, *request.notices))
-        if not emergency_model(EXPOSURE).recognises(message):
-            return request
-        # A usual dose is never the answer to an overdose, so no tool that could quote one is offered.
+        return replace(request, prepare=self._for_exposure if emergency_model(EXPOSURE).recognises(message) else None)
+
+    async def _for_exposure(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
+        """Search Overdosage sections beside all other sources, and withhold doses where a medicine is named.
+
+        A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it.
+        """
+        names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
+        call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": "\n".join(recent)}))
+        found = await self._tools.execute(call)
         return replace(
             request,
-            tools=self._tools.names("overdosage") if options.enable_tool_execution else (),
+            tools=(*names, *request.tools),
             guideline_tools=frozenset(),
-            prompt_kwargs={**request.prompt_kwargs, "guidelines": False, "drugs": False, "exposure": True},
+            prompt_kwargs={**request.prompt_kwargs, "exposure": True},
+            undosed=frozenset(request.tools if found.subject or found.error else ()),
         )
 
     def _ordinary(self, message: str, options: ConsultOptions) -> TurnRequest:

@@ -45,14 +45,16 @@ from chat_app.events import (
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
+from chat_app.safety.withheld_doses import without_doses
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
 from tools.language.vocabulary.text_language import language_of_questions
 from tools.tool_manager import ToolManager
+from tools.types import FunctionOutput
 
 logger = logging.getLogger(__name__)
 
 _RECENT_QUESTIONS = 3
-"""Earlier questions that decide which tools are declared: a calculation may go over several."""
+"""Earlier questions that decide which tools are declared: a calculation may go over several, "it" mean a medicine."""
 Observer = Callable[[AsyncGenerator[AgentEvent, None]], AsyncGenerator[AgentEvent, None]]
 """Observes a turn's events as they pass, and yields each of them unchanged."""
 
@@ -206,10 +208,11 @@ class OpenAIResponseManager:
         self, request: TurnRequest, conversation: Conversation, answer: TurnAnswer, *, after: asyncio.Task[None]
     ) -> RunnerStreamingResult:
         """Return the run, not yet started: the new message, and the rest of the conversation by id or in full."""
-        options = request.options
-        store, tools = await self._search(request, conversation)
         asked = [message.content for message in conversation.messages if message.role == "user"]
         recent = [*asked[-_RECENT_QUESTIONS:], request.message]
+        request = await request.prepare(request, recent) if request.prepare else request
+        options = request.options
+        store, tools = await self._search(request, conversation)
         tools = self._tools.relevant(tools, "\n".join(recent))
         chosen = options.language if options.language != "auto" else None
         spoken = {"language": chosen or language_of_questions(*reversed(recent))}
@@ -237,8 +240,12 @@ class OpenAIResponseManager:
             on_response=self._progress(request, conversation, after=after),
             include_raw=options.include_raw,
         )
-        runner = Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=answer.render_output)
-        return runner.astream(run)
+
+        async def render(output: FunctionOutput) -> str:
+            kept = {"output": without_doses(output.output)} if output.name in request.undosed else {}
+            return await answer.render_output(output.model_copy(update=kept))
+
+        return Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=render).astream(run)
 
     def _progress(
         self, request: TurnRequest, conversation: Conversation, *, after: asyncio.Task[None]

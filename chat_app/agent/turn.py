@@ -1,6 +1,6 @@
 """One turn: its request, its answer while it streams, and its result for callers that do not stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -51,6 +51,10 @@ class TurnRequest:
     notices: tuple[Notice, ...] = ()
     """Shown before the answer."""
     prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    undosed: frozenset[str] = frozenset()
+    """Those of ``tools`` whose results the model gets without usual doses."""
+    prepare: "Callable[[TurnRequest, Sequence[str]], Awaitable[TurnRequest]] | None" = None
+    """Completes the request with the last questions when its turn begins."""
 
 
 class ConsultResult(Frozen):

@@ -60,34 +60,29 @@ class EmergencyReport(EmergencyFigures):
 
 
 def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
-    """Judge every example with the shipped classifier."""
-    model = emergency_model()
-    judged = [(one, model.recognises(one.text)) for one in examples]
+    """Judge every example with the shipped classifiers."""
+    alarms = emergency_model().recognises
     groups = dict.fromkeys(one.group for one in examples)
     return EmergencyReport(
-        **_figures("all", judged).model_dump(),
-        groups=tuple(_figures(group, [each for each in judged if each[0].group == group]) for group in groups),
-        missed=tuple(one.text for one, alarm in judged if one.emergency and not alarm),
-        alarmed=tuple(one.text for one, alarm in judged if alarm and not one.emergency),
+        **_figures("all", examples).model_dump(),
+        groups=tuple(_figures(group, [each for each in examples if each.group == group]) for group in groups),
+        missed=tuple(one.text for one in examples if one.emergency and not alarms(one.text)),
+        alarmed=tuple(one.text for one in examples if not one.emergency and alarms(one.text)),
     )
 
 
-def _figures(group: str, judged: Sequence[tuple[JudgedQuestion, bool]]) -> EmergencyFigures:
-    emergencies = [alarm for one, alarm in judged if one.emergency]
-    ordinary = [alarm for one, alarm in judged if not one.emergency]
-    model = emergency_model(EXPOSURE)
-    exposures = [model.recognises(one.text) for one, _ in judged if one.exposure]
-    illnesses = [not model.recognises(one.text) for one, _ in judged if one.illness]
+def _figures(group: str, examples: Sequence[JudgedQuestion]) -> EmergencyFigures:
+    alarms, exposures = emergency_model().recognises, emergency_model(EXPOSURE).recognises
     return EmergencyFigures(
         group=group,
-        emergencies=len(emergencies),
-        recognised=sum(emergencies),
-        ordinary=len(ordinary),
-        false_alarms=sum(ordinary),
-        exposures=len(exposures),
-        withheld=sum(exposures),
-        illnesses=len(illnesses),
-        answered=sum(illnesses),
+        emergencies=sum(one.emergency for one in examples),
+        recognised=sum(one.emergency and alarms(one.text) for one in examples),
+        ordinary=sum(not one.emergency for one in examples),
+        false_alarms=sum(not one.emergency and alarms(one.text) for one in examples),
+        exposures=sum(one.exposure for one in examples),
+        withheld=sum(one.exposure and exposures(one.text) for one in examples),
+        illnesses=sum(one.illness for one in examples),
+        answered=sum(one.illness and not exposures(one.text) for one in examples),
     )
 
 

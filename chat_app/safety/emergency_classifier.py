@@ -20,7 +20,6 @@ from tools.types import Frozen
 EMERGENCY: Final[Path] = DATA / "emergency_weights.json"
 EXPOSURE: Final[Path] = DATA / "exposure_weights.json"
 _LONGEST: Final = 20_000
-_STEEPEST: Final = 50.0
 
 
 class EmergencyModel(Frozen):
@@ -39,8 +38,7 @@ class EmergencyModel(Frozen):
         return self.probability(text) >= self.threshold
 
     def _of(self, found: frozenset[str]) -> float:
-        score = self.bias + sum(self.weights.get(name, 0.0) for name in found)
-        return 1.0 / (1.0 + math.exp(-max(-_STEEPEST, min(_STEEPEST, score))))
+        return 0.5 + 0.5 * math.tanh((self.bias + sum(self.weights.get(name, 0.0) for name in found)) / 2.0)
 
 
 @cache

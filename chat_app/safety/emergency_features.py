@@ -40,8 +40,7 @@ def _sequences(word: str) -> Iterable[str]:
 
 
 def windows(text: str) -> Iterable[str]:
-    """Return the runs of up to three sentences of ``text``."""
+    """Return the sentences of ``text`` and its runs of three, so that no question behind an emergency outweighs it."""
     sentences = [part for part in _SENTENCE.split(text) if part.strip()]
-    if len(sentences) <= _WINDOW:
-        return (text,)
-    return (" ".join(sentences[start : start + _WINDOW]) for start in range(len(sentences) - _WINDOW + 1))
+    runs = range(max(1, len(sentences) - _WINDOW + 1))
+    return (*sentences, *(" ".join(sentences[start : start + _WINDOW]) for start in runs))

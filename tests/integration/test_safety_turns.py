@@ -12,7 +12,7 @@ import pytest
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, ToolOutputRunItem, TurnStarted
 from chat_app.safety.emergency_notice import TEXTS
-from tests.support.engine import clinic, consult, ended, text_of
+from tests.support.engine import clinic, consult, ended, guideline_tool, passage, text_of
 from tests.support.offline_server import offline_server
 from tools.drug_database import DrugDatabase, drug_tools
 
@@ -42,9 +42,10 @@ def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
 
 @asynccontextmanager
 async def agent_with(
-    drugs: DrugDatabase, server: str, redis_url: str, text: str | None = None
+    drugs: DrugDatabase, server: str, redis_url: str, text: str | None = None, *, guideline: str = ""
 ) -> AsyncGenerator[AsclepiusHealthcareAgent]:
-    async with clinic(server, redis_url, drug_tools(drugs), emergency_text=text) as agent:
+    tools = [*([guideline_tool(passage(text=guideline))] if guideline else []), *drug_tools(drugs)]
+    async with clinic(server, redis_url, tools, emergency_text=text) as agent:
         yield agent
 
 
@@ -65,7 +66,6 @@ async def test_an_overdose_gets_the_notice_first_and_the_overdosage_section(
     assert isinstance(events[0], TurnStarted)
     assert isinstance(events[1], Notice)
     assert notices(events) == [TEXTS["en"]]
-    assert tools_called(events) == {"search_overdosage"}
     answer = text_of(events)
     assert "acetaminophen, in an overdose:" in answer, "the question may tell of another emergency"
     assert "cetylcysteine" in answer
@@ -96,7 +96,6 @@ async def test_an_overdose_quotes_the_dose_of_the_antidote_alone(
 ) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, "Morphine overdose, 20 tablets swallowed, breathing 5/min. Naloxone dose iv?")
-    assert tools_called(events) == {"search_overdosage"}
     answer = text_of(events)
     assert "morphine, in an overdose:" in answer
     assert "naloxone starts at 0.4 to 2 mg intravenously" in answer
@@ -112,11 +111,43 @@ async def test_a_medicine_that_no_overdose_speaks_of_is_no_antidote(
     assert "overdose of amoxicillin a poison centre" in text_of(events)
 
 
+CHARCOAL = "Activated charcoal may be given when a DOAC was swallowed within the last hour."
+
+
+async def test_a_notice_does_not_hide_what_the_guidelines_hold(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    question = "Toddler swallowed a DOAC an hour ago, is activated charcoal given?"
+    async with agent_with(drugs, server, redis_url, guideline=CHARCOAL) as agent:
+        events = await consult(agent, question)
+    assert notices(events) == [TEXTS["en"]]
+    assert text_of(events).startswith("Call the emergency number.")
+    assert CHARCOAL in text_of(events)
+
+
+async def test_what_does_not_answer_an_exposure_is_not_quoted(drugs: DrugDatabase, server: str, redis_url: str) -> None:
+    async with agent_with(drugs, server, redis_url, guideline="Start basal insulin at 10 units a day.") as agent:
+        events = await consult(agent, "Insulin pen mix-up: she injected 100 units instead of 10 by mistake")
+    assert "Call the emergency number" in text_of(events)
+    assert "10 units a day" not in text_of(events)
+
+
+async def test_the_usual_dose_of_what_was_taken_is_withheld_from_every_source(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    usual = "The usual dose of swallowed amoxicillin capsules is 500 mg three times a day."
+    question = "He swallowed 30 amoxicillin capsules. What is the usual dose of amoxicillin capsules?"
+    async with agent_with(drugs, server, redis_url, guideline=usual) as agent:
+        answer = text_of(await consult(agent, question))
+    assert "overdose of amoxicillin a poison centre" in answer
+    assert " mg" not in answer
+
+
 async def test_a_german_emergency_gets_the_german_notice(drugs: DrugDatabase, server: str, redis_url: str) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, UEBERDOSIS)
     assert notices(events) == [TEXTS["de"]]
-    assert tools_called(events) <= {"search_overdosage"}
+    assert "search_overdosage" in tools_called(events)
 
 
 async def test_an_ordinary_dose_question_gets_no_notice_and_all_tools(

@@ -19,6 +19,10 @@ from tools.types import Passage, Phrase, ToolPresentation, ToolResult
 _SECTION: Final[SectionName] = "overdosage"
 _ANTIDOTE: Final[SectionName] = "dosage"
 _UNNAMED: Final = "Call the emergency number. No medicine of the drug database is named, so no label was searched."
+_NO_SECTION: Final = (
+    "Call the emergency number, or in an overdose of {name} a poison centre. No label of it with an Overdosage "
+    "section is loaded."
+)
 _LONGEST = 100_000
 _MOST_MEDICINES = 8
 _MOST_MEMBERS = 5
@@ -147,45 +151,27 @@ def overdosage_result(question: str, records: Sequence[DrugRecord]) -> ToolResul
     An antidote is a medicine without such a section that the section of another named one speaks of.
     """
     passages: list[Passage] = []
-    pairs: list[JsonValue] = []
+    pairs: list[JsonValue] = [] if records else [{"medicines": [], "mentions": 0, "note": _UNNAMED}]
     results: list[JsonValue] = []
     spoken_of = " ".join(sentence for one in records for label in one.labels for sentence in _sentences(label))
     for record in records:
-        name = record.generic_name
-        label = next((one for one in record.labels if _sentences(one)), None)
-        section = _SECTION
-        if label is None and re.search(rf"\b{re.escape(name)}\b", spoken_of, re.IGNORECASE):
+        name, section = record.generic_name, _SECTION
+        if not any(map(_sentences, record.labels)) and re.search(rf"\b{re.escape(name)}\b", spoken_of, re.IGNORECASE):
             section = _ANTIDOTE
-            label = next((one for one in record.labels if one.sections.get(section)), None)
-        pairs.append({"medicines": [name], "mentions": int(label is not None), "note": "" if label else _none(name)})
+        label = next((one for one in record.labels if one.sections.get(section)), None)
+        note = "" if label else _NO_SECTION.format(name=name)
+        pairs.append({"medicines": [name], "mentions": int(label is not None), "note": note})
         if label is not None:
             passage = section_passage(record, label, section)
             passages.append(passage)
-            quotes: list[JsonValue] = list(label.sections[section])
-            results.append(
-                {
-                    "cite": passage.id,
-                    "label_of": name,
-                    "about": name,
-                    "section": SECTION_TITLES[section],
-                    "label": {section: quotes},
-                }
-            )
-    note = "" if records else _UNNAMED
-    if not records:
-        pairs.append({"medicines": [], "mentions": 0, "note": note})
-    data: dict[str, JsonValue] = {"question": question, "pairs": pairs, "results": results, "note": note}
-    count = len(passages)
-    summary = Phrase(text="{count} sections", singular="{count} section", values={"count": count})
-    return ToolResult(data=data, passages=tuple(passages), summary=summary)
+            row: dict[str, JsonValue] = {"cite": passage.id, "label_of": name, "about": name}
+            row["section"], row["label"] = SECTION_TITLES[section], {section: [*label.sections[section]]}
+            results.append(row)
+    summary = Phrase(text="{count} sections", singular="{count} section", values={"count": len(passages)})
+    subject = ", ".join(record.generic_name for record in records)
+    data: JsonValue = {"question": question, "pairs": pairs, "results": results}
+    return ToolResult(data=data, passages=tuple(passages), summary=summary, subject=subject)
 
 
 def _sentences(label: Label) -> Sequence[str]:
     return label.sections.get(_SECTION, ())
-
-
-def _none(name: str) -> str:
-    return (
-        f"Call the emergency number, or in an overdose of {name} a poison centre. No label of it with an Overdosage "
-        "section is loaded."
-    )

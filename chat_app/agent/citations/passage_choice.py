@@ -3,11 +3,10 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
+from tools.language.quotable_units import term_set
 from tools.language.quotes import quotes_in
-from tools.language.terms import terms
 from tools.types import Passage
 
 STORED = "guideline:"
@@ -24,15 +23,15 @@ def best_source(statement: str, candidates: Sequence[Passage]) -> Passage:
     words; then retrieved text that holds every figure; then what shares most of its words. A word tells more the fewer
     of ``candidates`` hold it.
     """
-    held = {passage.id: _terms(f"{passage.section}\n{passage.text}") for passage in candidates}
+    held = {passage.id: term_set(f"{passage.section}\n{passage.text}") for passage in candidates}
     counts = Counter(term for found in held.values() for term in found)
-    weights = _weights(frozenset(terms(statement)), counts, len(held))
+    weights = {term: math.log1p(len(held) / counts[term]) for term in term_set(statement) if term in counts}
     total = sum(weights.values()) or 1.0
     figures = frozenset(_FIGURE.findall(statement))
 
     def rank(passage: Passage) -> tuple[int, float, float]:
         share = sum(weight for term, weight in weights.items() if term in held[passage.id]) / total
-        complete = figures <= _figures(passage.text)
+        complete = figures.issubset(_FIGURE.findall(passage.text))
         return _tier(statement, passage, complete=complete, share=share), share, passage.score
 
     return max(candidates, key=rank)
@@ -44,18 +43,3 @@ def _tier(statement: str, passage: Passage, *, complete: bool, share: float) -> 
     if quotes_in(statement, passage.text):
         return 3
     return 2 if complete and share >= _NEARLY_ALL else 0
-
-
-def _weights(wanted: frozenset[str], counts: Mapping[str, int], size: int) -> dict[str, float]:
-    """Return the weight of each term of the statement; one that no passage holds points to none."""
-    return {term: math.log1p(size / counts[term]) for term in wanted if term in counts}
-
-
-@lru_cache(maxsize=256)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
-
-
-@lru_cache(maxsize=256)
-def _figures(text: str) -> frozenset[str]:
-    return frozenset(_FIGURE.findall(text))

@@ -93,13 +93,14 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
 def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionToolIn]) -> list[Call]:
     """The check of the drugs that the question was found to name: two or more, or one when it asks about others.
 
-    A class, a food, a herb or a drug without a record is checked with the others.
+    A class, a food, a herb or a drug without a record is checked with the others; after an overdose none is.
     """
     box = sort_tools(functions)
     also = [name for lookup in evidence.lookups for name in lookup.also_named]
     names = list(dict.fromkeys([*(record.name for record in evidence.named), *also]))[:_MOST_NAMES]
     needed = 1 if _ABOUT_OTHERS.search(question) else 2
-    return [_call(box.interactions[0], question, names)] if box.interactions and len(names) >= needed else []
+    checks = box.interactions[:1] if len(names) >= needed and not evidence.pairs else ()
+    return [_call(check, question, names) for check in checks]
 
 
 def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -> Call:

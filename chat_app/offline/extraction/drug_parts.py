@@ -44,7 +44,6 @@ _SECTIONS_OF: Final = {
 }
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on what a medicine may do; what labels say of a pair is quoted from these."""
-DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 

@@ -53,6 +53,7 @@ _OFFER: Final = re.compile(re.escape(phrases.DID_YOU_MEAN).replace(re.escape("{n
 _YES: Final = re.compile(
     r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did))\b[^?]{0,30}$", re.IGNORECASE
 )
+_OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 _FEW: Final = 5
 """Terms of a question that only narrows the one before."""
@@ -61,8 +62,8 @@ _FEW: Final = 5
 def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
     """Return the last question of a conversation as one that can be searched for without the others.
 
-    ``offered`` names the functions of that question. One that only leaves words out leans on a question that was
-    searched for with some of them: after the answer to an emergency, which has tools of its own, it stands alone.
+    ``offered`` names the functions of that question. One that only leaves words out leans on the question before, but
+    stands alone where one of the two, and not the other, was searched for in what labels say of an overdose.
     """
     resolved = answer = topic = ""
     evidence, searched = Evidence(), frozenset[str]()
@@ -71,7 +72,8 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
         on_result = _PRONOUN.search(question) and not _unusual(question)
         used = frozenset(output.name for output in turn.outputs)
-        alike = searched.intersection(offered if turn is turns[-1] else used) or not searched
+        now = offered if turn is turns[-1] else used
+        alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
         before = resolved if on_result else topic if alike or _refers(question) else ""
         resolved = _confirmed(question, resolved, answer) or _resolve(question, before, evidence)
         answer = turn.answer

@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import DOSES
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
+from tools.drug_database.records.drug_record import DOSE_SECTIONS
 from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
 from tools.language.vocabulary.patient_values import fits_patient
@@ -221,7 +221,7 @@ def _above(unit: Unit, passage: EvidencePassage) -> str:
 
 def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -> bool:
     """True for what is said of other patients; no dose is given for children that is not said to be theirs."""
-    if passage.part in DOSES and names_children(question):
+    if passage.part in DOSE_SECTIONS and names_children(question):
         return not names_children(unit.text)
     return contradicts(question, text)
 

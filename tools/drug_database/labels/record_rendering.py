@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from tools.drug_database.labels.label_scope import doses_for
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DataSource, DrugRecord, Label, Product, SectionName
+from tools.drug_database.records.drug_record import DOSE_SECTIONS
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.language.folding import fold_name
 from tools.types import Passage, Phrase, ToolResult
@@ -15,7 +16,6 @@ from tools.types import Passage, Phrase, ToolResult
 _OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
 UNDATED = "label date not given"
 """The version of a reference to a source that states no date."""
-_DOSES = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
 _MOST_PRODUCTS = 40
@@ -58,28 +58,18 @@ def summary(result: DrugSearchResult) -> Phrase:
 class ProductGroup:
     """All products of one form and route, whatever their brand."""
 
-    def __init__(self, first: Product) -> None:
-        self.dosage_form = first.dosage_form
-        self.routes = first.routes
-        self.strengths: dict[str, None] = {}
-        self.brands: dict[str, None] = {}
-        self.labelers: dict[str, None] = {}
-        self.marketing: dict[str, None] = {}
-
-    def add(self, product: Product) -> None:
-        """Add the facts of one product."""
-        self.strengths.update(dict.fromkeys(product.strengths))
-        self.labelers.update(dict.fromkeys(product.labelers))
-        self.marketing.update(dict.fromkeys(product.marketing))
-        if product.brand_name:
-            self.brands[product.brand_name] = None
+    def __init__(self, products: Sequence[Product]) -> None:
+        self.dosage_form, self.routes = products[0].dosage_form, products[0].routes
+        self.strengths = list(dict.fromkeys(strength for one in products for strength in one.strengths))
+        self.brands = list(dict.fromkeys(one.brand_name for one in products if one.brand_name))
+        self.labelers = dict.fromkeys(labeler for one in products for labeler in one.labelers)
 
     def data(self) -> dict[str, JsonValue]:
         """Return the group as JSON data."""
         return {
             "dosage_form": self.dosage_form,
             "routes": list(self.routes),
-            "strengths": list(self.strengths),
+            "strengths": [*self.strengths],
             "brand_names": _some(self.brands, _MOST_BRANDS),
             "labelers": _some(self.labelers, _MOST_LABELERS),
         }
@@ -98,11 +88,11 @@ class ProductGroup:
 
 def grouped(products: Iterable[Product]) -> list[ProductGroup]:
     """Group products by form and route."""
-    groups: dict[tuple[str, tuple[str, ...]], ProductGroup] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[Product]] = {}
     for product in products:
         key = (fold_name(product.dosage_form), product.routes)
-        groups.setdefault(key, ProductGroup(product)).add(product)
-    return list(groups.values())
+        groups.setdefault(key, []).append(product)
+    return list(map(ProductGroup, groups.values()))
 
 
 def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
@@ -193,7 +183,7 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
 def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
     """Return the first sentences of a section of the first label; no dose for another route than the asked one."""
     said = hit.record.labels[0].sections.get(section, ()) if hit.record.labels else ()
-    if section in _DOSES and hit.scope is not None:
+    if section in DOSE_SECTIONS and hit.scope is not None:
         said = doses_for(hit.record, said, hit.scope.asked)
     return list(said[:_MOST_SENTENCES])
 

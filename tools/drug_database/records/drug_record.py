@@ -22,6 +22,7 @@ SectionName = Literal[
     "overdosage",
 ]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
+DOSE_SECTIONS: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 
 SECTION_TITLES: Final[dict[SectionName, str]] = {
     "boxed_warning": "Boxed warning",

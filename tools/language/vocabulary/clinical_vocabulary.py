@@ -95,7 +95,7 @@ def is_english(word: str) -> bool:
 
 @cache
 def _english_words() -> frozenset[str]:
-    clinical = [term for name in ("de", "es", "abbreviations") for _, terms in _lines(f"{name}.tsv") for term in terms]
+    clinical = [term for name in ("de", "es", "abbreviations") for _, terms in entries(f"{name}.tsv") for term in terms]
     return _words(clinical)
 
 
@@ -129,7 +129,7 @@ def _compound(word: str) -> tuple[str, ...]:
 @cache
 def _longest_part() -> int:
     """Return the most letters that a known part of a compound has, with an ending."""
-    return max(len(word) for phrase, _ in _lines("de.tsv") for word in phrase.split()) + _SHORTEST_PART
+    return max(len(word) for phrase, _ in entries("de.tsv") for word in phrase.split()) + _SHORTEST_PART
 
 
 def _key(words: Sequence[str], language: ForeignLanguage) -> str:
@@ -139,17 +139,18 @@ def _key(words: Sequence[str], language: ForeignLanguage) -> str:
 @cache
 def _vocabulary(language: ForeignLanguage) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    for phrase, terms in _lines(f"{language}.tsv"):
+    for phrase, terms in entries(f"{language}.tsv"):
         found.setdefault(_key(phrase.split(), language), {}).update(dict.fromkeys(terms))
     return {key: tuple(terms) for key, terms in found.items()}
 
 
 @cache
 def _abbreviations() -> Mapping[str, tuple[str, ...]]:
-    return {abbreviation.casefold(): meanings for abbreviation, meanings in _lines("abbreviations.tsv")}
+    return {abbreviation.casefold(): meanings for abbreviation, meanings in entries("abbreviations.tsv")}
 
 
-def _lines(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def entries(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the words and phrases of a vocabulary file, each with its English terms."""
     text = (resources.files("tools.language.vocabulary") / "clinical" / name).read_text(encoding="utf-8")
     for line in text.splitlines():
         phrase, _, terms = line.partition("\t")
