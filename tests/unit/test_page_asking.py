@@ -90,7 +90,7 @@ async def answers(question: PageQuestion, running: Running) -> list[list[AgentEv
 
     async def read(model: str) -> list[AgentEvent]:
         async with aclosing(cast("Any", question.turns[model].events())) as batches:
-            return [event async for batch, _ in batches for event in batch]
+            return [event async for batch in batches for event in batch]
 
     async with asyncio.timeout(60):
         return list(await asyncio.gather(*map(read, question.turns)))

@@ -33,7 +33,7 @@ async def endless(closed: list[bool]) -> AsyncIterator[AgentEvent]:
 
 
 async def read_all(live: LiveTurn) -> list[AgentEvent]:
-    return [event async for batch, _ in live.events() for event in batch]
+    return [event async for batch in live.events() for event in batch]
 
 
 def text_of(events: list[AgentEvent]) -> str:
@@ -231,8 +231,8 @@ async def test_a_failing_save_does_not_keep_the_turn(caplog: pytest.LogCaptureFi
     assert turns.of_owner("ada") == []
 
 
-def test_a_turn_is_found_by_its_owner_alone() -> None:
+async def test_a_turn_is_found_by_its_owner_alone() -> None:
     turns = LiveTurns()
-    turns._turns["x"] = turn()
+    turns.start(turn(), asyncio.sleep(0))
     assert turns.of_thread("t", "ada") != []
     assert turns.of_thread("t", "bob") == []

@@ -306,7 +306,7 @@ async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
     citations: list[PlacedCitation] = []
     notices: list[Notice] = []
     length = 0
-    async for events, _ in turn.events():
+    async for events in turn.events():
         for event in events:
             match event:
                 case TurnStarted():

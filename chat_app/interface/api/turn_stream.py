@@ -7,7 +7,7 @@ question is answered and for some minutes after. Resuming neither misses nor rep
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -18,7 +18,7 @@ from fastapi.responses import StreamingResponse
 from chat_app.agent.comparison import ModelEvent
 from chat_app.events import AgentEvent, event_json
 from chat_app.interface.security.identity import require_owner
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurn, news_of
 from chat_app.interface.turns.turn_log import Cursor
 
 KEPT_QUESTIONS: Final = 200
@@ -51,18 +51,13 @@ class AskedQuestion:
 
     async def events(self) -> AsyncGenerator[tuple[str, AgentEvent], None]:
         """Yield all events to the end of the last turn, each with its model."""
-        cursors, news = dict.fromkeys(self.turns, Cursor()), asyncio.Event()
-        with ExitStack() as following:
-            for turn in self.turns.values():
-                following.enter_context(turn.followed(news))
-            while self.has_more(cursors):
-                news.clear()
+        cursors = dict.fromkeys(self.turns, Cursor())
+        async with aclosing(news_of([*self.turns.values()], lambda: self.has_more(cursors))) as news:
+            async for _ in news:
                 for model, turn in self.turns.items():
                     batch, cursors[model] = turn.log.read(cursors[model])
                     for event in batch:
                         yield model, event
-                if self.has_more(cursors):
-                    await news.wait()
 
     def event_id(self, cursors: Cursors) -> str:
         """Return the event id for the point at which each turn was read up to its cursor."""
@@ -81,7 +76,7 @@ class AskedQuestion:
 
     def has_more(self, cursors: Cursors) -> bool:
         """Return whether events follow or may still follow ``cursors``."""
-        return not self.ended or any(turn.log.has_more(cursors[model]) for model, turn in self.turns.items())
+        return any(turn.has_more(cursors[model]) for model, turn in self.turns.items())
 
 
 class RecentQuestions:
@@ -126,19 +121,9 @@ async def frames_of(
     question: AskedQuestion, cursors: Cursors, *, keep_alive: float = KEEP_ALIVE_SECONDS
 ) -> AsyncGenerator[bytes, None]:
     """Yield the frames after ``cursors``, those that are ready together at once, and comments while there are none."""
-    loop, news = asyncio.get_running_loop(), asyncio.Event()
-    with ExitStack() as following:
-        for turn in question.turns.values():
-            following.enter_context(turn.followed(news))
-        while question.has_more(cursors):
-            news.clear()
-            frames = b"".join(_new_frames(question, cursors))
-            if not frames:
-                silence = loop.call_later(keep_alive, news.set)
-                await news.wait()
-                silence.cancel()
-                frames = b"".join(_new_frames(question, cursors)) or b": still working\n\n"
-            yield frames
+    async with aclosing(news_of([*question.turns.values()], lambda: question.has_more(cursors), keep_alive)) as news:
+        async for _ in news:
+            yield b"".join(_new_frames(question, cursors)) or b": still working\n\n"
 
 
 def _new_frames(question: AskedQuestion, cursors: Cursors) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from chainlit.session import WebsocketSession
 
-from chat_app.interface.rendering.sockets import emit, waiting
+from chat_app.interface.rendering.sockets import drained, emit
 
 WINDOW: Final = 0.045
 LONG_WINDOW: Final = 0.1
@@ -24,18 +24,17 @@ LONG_PART: Final = 8_000
 PATIENCE: Final = 2.0
 MARK: Final = "asclepius_mark"
 _MARK_EVERY: Final = 4
-_MOST_WAITING: Final = 64
-_BACKLOG_PAUSE: Final = 0.05
 Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass
 class _Marks:
-    """Number of marks sent to and returned by one browser, and of windows since the last one."""
+    """Marks sent to and returned by one browser, windows since the last one, and when the last window ends."""
 
     sent: int = 0
     back: int = 0
     windows: int = 0
+    window_ends: float = 0.0
     silent: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -52,25 +51,29 @@ class Pace:
         """Start over for a new socket of ``session``; the old one's marks do not come back."""
         self._marks[session] = _Marks()
 
-    async def after_text(self, session: WebsocketSession, growing: int, spent: float) -> None:
-        """Wait until the next text may be sent.
+    async def after_text(self, session: WebsocketSession, growing: int, began: float) -> None:
+        """Begin the window of a text that was sent.
 
         Args:
             session: The browser.
             growing: Number of characters that the page renders again with every piece.
-            spent: Seconds that sending the last window took.
+            began: When the text was rendered, on the event loop's clock.
         """
         # A table or list is rendered again with each row: the longer it is, the longer the window.
         window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
         marks = self._marks.setdefault(session, _Marks())
-        marks.windows += 1
+        marks.windows, marks.window_ends = marks.windows + 1, began + window
         if marks.sent <= 1 or marks.back < marks.sent or marks.windows >= _MARK_EVERY:
             marks.sent, marks.windows = marks.sent + 1, 0
             await emit(session, "window_message", {MARK: marks.sent})
-        await self._sleep(max(0.0, window - spent))
-        await self._taken(marks, marks.sent - 1)
-        while waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
-            await asyncio.sleep(_BACKLOG_PAUSE)
+
+    async def ready(self, session: WebsocketSession) -> None:
+        """Wait until the next text may be sent."""
+        if (marks := self._marks.get(session)) is not None:
+            if (left := marks.window_ends - asyncio.get_running_loop().time()) > 0:
+                await self._sleep(left)
+            await self._taken(marks, marks.sent - 1)
+            await drained(session)
 
     def handed_back(self, session: WebsocketSession, payload: object) -> None:
         """Handle a ``window_message``, which may be one of the browser's marks."""

@@ -8,6 +8,7 @@ its beginning and so catches up without a gap.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +16,7 @@ from uuid import uuid4
 from chainlit.config import config
 from chainlit.session import WebsocketSession, ws_sessions_id
 
-from chat_app.events import AgentEvent, TextDelta
+from chat_app.events import AgentEvent
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.i18n.translation import language_of, say
@@ -25,7 +26,7 @@ from chat_app.interface.page.page_settings import KEY, change
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.page.recent_turns import RecentTurns
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
-from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, send, sessions_of
+from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, sessions_of
 from chat_app.interface.rendering.turn_steps import finished_run, phase_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turns import LiveTurn
@@ -146,21 +147,22 @@ class ChatPage:
         # On a phone Chainlit's page would keep the address of the start page, and a reload would lose the conversation.
         await emit(session, "window_message", {THREAD: session.thread_id})
         for _, painter in painters:
-            await send(session, painter.begin())
+            for emission in painter.begin():
+                await emit(session, *emission)
         await asyncio.gather(*(self._show_turn(turn, painter, session, socket) for turn, painter in painters))
         if is_there(session, socket):
             await emit(session, "task_end", {})
 
     async def _show_turn(self, turn: LiveTurn, painter: TurnRenderer, session: WebsocketSession, socket: str) -> None:
         clock = asyncio.get_running_loop()
-        async for batch, _ in turn.events():
+        async for batch in turn.events(ready=partial(self.pace.ready, session)):
             if not is_there(session, socket):
                 return
-            began = clock.time()
-            first = not painter.written
-            await send(session, painter.paint(batch))
-            if painter.written and not (first and _is_text(batch)):
-                await self.pace.after_text(session, painter.growing, clock.time() - began)
+            began, is_first = clock.time(), not painter.written
+            for emission in painter.paint(batch):
+                await emit(session, *emission)
+            if batch and painter.written and not is_first:
+                await self.pace.after_text(session, painter.growing, began)
 
     def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnRenderer:
         extracts = self.runtime.settings.uses_offline_model
@@ -247,7 +249,3 @@ class ChatPage:
             language = language_of(session.language)
             said = say(language, "toast.unsaved_yet") if stored == "later" else say(language, "toast.unsaved")
             await emit(session, "toast", {"message": said, "type": "warning"})
-
-
-def _is_text(batch: Iterable[object]) -> bool:
-    return any(isinstance(event, TextDelta) for event in batch)

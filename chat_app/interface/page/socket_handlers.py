@@ -33,7 +33,7 @@ from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_settings import change, show_panel
 from chat_app.interface.page.recent_turns import SHOW_EARLIER
-from chat_app.interface.rendering.sockets import emit, owner_of
+from chat_app.interface.rendering.sockets import PageWebSocket, emit, owner_of
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +100,7 @@ def install(page: ChatPage) -> None:
     sio.on("chat_settings_change", partial(_change, page))
     sio.on("edit_message", partial(_edit, page))
     sio.on("window_message", partial(_handed_back, page))
+    setattr(sio.eio, "_async", {**getattr(sio.eio, "_async"), "websocket": PageWebSocket})  # noqa: B009, B010
     for name in (
         "audio_start",
         "audio_chunk",

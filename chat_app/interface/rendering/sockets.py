@@ -3,18 +3,42 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from chainlit.element import Element
 from chainlit.server import sio
 from chainlit.session import WebsocketSession, ws_sessions_id
+from engineio.async_drivers.asgi import WebSocket
+from engineio.async_socket import AsyncSocket
+from engineio.packet import MESSAGE, Packet
 from socketio.packet import EVENT
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import OPEN
 
-from chat_app.interface.rendering.chainlit_renderer import Emission
 from chat_app.interface.rendering.turn_steps import ElementDict
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class PageWebSocket(WebSocket):  # type: ignore[misc]
+    """A browser's WebSocket. Its messages pass Engine.IO's queue, the tasks that empty it and the layers of ASGI by."""
+
+    async def send(self, message: str | bytes) -> None:
+        """Send a packet from the queue. With the first one the queue is empty, and later messages pass it by."""
+        await super().send(message)
+        engine, connection = self.handler.__self__, getattr(self.asgi_receive, "__self__", None)
+        if engine.upgraded and isinstance(connection, WebSocketsSansIOProtocol):
+            engine.connection, engine.send = connection, partial(_send_packet, engine, connection)
+
+
+async def _send_packet(engine: AsyncSocket, connection: WebSocketsSansIOProtocol, packet: Packet) -> None:
+    if packet.packet_type != MESSAGE or packet.binary:
+        await AsyncSocket.send(engine, packet)
+    elif await engine.check_ping_timeout() and connection.conn.state is OPEN and not connection.transport.is_closing():
+        connection.conn.send_text(str(packet.encode()).encode())
+        connection.transport.write(b"".join(connection.conn.data_to_send()))
 
 
 def owner_of(session: WebsocketSession) -> str | None:
@@ -59,10 +83,11 @@ def is_there(session: WebsocketSession, socket: str) -> bool:
     return session.socket_id == socket and session.id in ws_sessions_id
 
 
-def waiting(session: WebsocketSession) -> int:
-    """Return how many messages wait for this browser; 0 when its socket is gone."""
-    socket = sio.eio.sockets.get(_engine_id(session))
-    return socket.queue.qsize() if socket is not None else 0
+async def drained(session: WebsocketSession) -> None:
+    """Wait while this browser's connection takes no more; return at once when its socket is gone."""
+    connection = getattr(sio.eio.sockets.get(_engine_id(session)), "connection", None)
+    if connection is not None:
+        await connection.writable.wait()
 
 
 async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]) -> None:
@@ -95,9 +120,3 @@ def attachment(file: Mapping[str, Any], thread_id: str, message_id: str) -> Elem
         "forId": message_id,
         "mime": file["type"],
     }
-
-
-async def send(session: WebsocketSession, emissions: Iterable[Emission]) -> None:
-    """Send ``emissions`` to one browser in order."""
-    for emission in emissions:
-        await emit(session, emission.event, emission.payload)

@@ -34,6 +34,7 @@ from chat_app.observability.log_ids import LogIds, ids_of_turn, log_ids
 
 logger = logging.getLogger(__name__)
 
+_SILENCE = 3_600.0
 _LOOK_AGAIN = 0.05
 _SAVED_SECONDS = 5.0
 """Seconds until the next look whether turns still run while the server drains."""
@@ -80,8 +81,7 @@ class LiveTurn:
     _unwritten: list[AgentEvent] = field(default_factory=list)
     _in_writing: Sequence[AgentEvent] = ()
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
-    _readers: int = 0
-    _unread_since: float | None = None
+    unread_since: float | None = None
     _reading: asyncio.Task[None] | None = None
 
     def is_about(self, conversation_id: str) -> bool:
@@ -97,38 +97,30 @@ class LiveTurn:
             if self._reading is not None:
                 self._reading.cancel()
 
-    async def events(self, cursor: Cursor | None = None) -> AsyncIterator[tuple[list[AgentEvent], Cursor]]:
-        """Yield batches of events from ``cursor`` to the end of the turn, with the cursor after each batch."""
-        at, news = cursor or Cursor(), asyncio.Event()
-        with self.followed(news):
-            while self.log.ended is None or self.log.has_more(at):
-                news.clear()
-                batch, at = self.log.read(at)
-                if batch:
-                    yield batch, at
-                else:
-                    await news.wait()
+    async def events(
+        self, *, silence: float = _SILENCE, ready: Callable[[], Awaitable[None]] | None = None
+    ) -> AsyncIterator[list[AgentEvent]]:
+        """Yield the turn's events in batches, maybe empty; ``ready`` waits until the reader takes the next one."""
+        at = [Cursor()]
+        async with aclosing(news_of((self,), lambda: self.has_more(at[0]), silence)) as news:
+            async for _ in news:
+                if ready is not None:
+                    await ready()
+                batch, at[0] = self.log.read(at[0])
+                yield batch
 
-    @contextmanager
-    def followed(self, news: asyncio.Event) -> Generator[None]:
-        """Set ``news`` with every event during the block. Being read keeps the turn alive."""
-        self._readers += 1
-        self.log.watchers.append(news.set)
-        try:
-            yield
-        finally:
-            self.log.watchers.remove(news.set)
-            self._readers -= 1
-            self._unread_since = None if self._readers else asyncio.get_running_loop().time()
+    def has_more(self, cursor: Cursor) -> bool:
+        """Return whether events follow or may still follow ``cursor``."""
+        return self.log.ended is None or self.log.has_more(cursor)
 
     def unread_for(self) -> float:
         """Return the seconds since the last reader left; 0 while there is one."""
-        if self._readers:
+        if self.log.watchers:
             return 0.0
         now = asyncio.get_running_loop().time()
-        if self._unread_since is None:
-            self._unread_since = now
-        return now - self._unread_since
+        if self.unread_since is None:
+            self.unread_since = now
+        return now - self.unread_since
 
     async def run(self, events: AsyncIterator[AgentEvent]) -> None:
         """Read ``events`` to their end. Never raises; the log always gets its ``TurnEnded``."""
@@ -202,6 +194,27 @@ async def stop_and_save(turns: Sequence[LiveTurn], outcome: Outcome = STOPPED) -
     with suppress(TimeoutError):
         async with asyncio.timeout(_SAVED_SECONDS):
             await asyncio.gather(*(turn.saved.wait() for turn in turns))
+
+
+async def news_of(
+    turns: Sequence[LiveTurn], more: Callable[[], bool], silence: float = _SILENCE
+) -> AsyncGenerator[None, None]:
+    """Yield at first, with new events and after ``silence`` seconds, until ``more`` says that no more follow."""
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+    for turn in turns:
+        turn.log.watchers.append(news.set)
+    try:
+        while more():
+            news.clear()
+            yield
+            if more() and not news.is_set():
+                alarm = loop.call_later(silence, news.set)
+                await news.wait()
+                alarm.cancel()
+    finally:
+        for turn in turns:
+            turn.log.watchers.remove(news.set)
+            turn.unread_since = None
 
 
 class LiveTurns:

@@ -36,7 +36,6 @@ from chat_app.interface.api.records.addresses import base_address
 from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, AskedQuestion, RecentQuestions
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.session_store import Message
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -233,17 +232,9 @@ async def _pieces(
 ) -> AsyncGenerator[str | None, None]:
     """Yield the text as it arrives, and None in pauses; end once ``kept`` is done. Closing this stops the turn."""
     (turn,) = question.turns.values()
-    loop, news, at = asyncio.get_running_loop(), asyncio.Event(), Cursor()
     try:
-        with turn.followed(news):
-            while turn.log.ended is None or turn.log.has_more(at):
-                news.clear()
-                if not turn.log.has_more(at):
-                    silence = loop.call_later(KEEP_ALIVE_SECONDS, news.set)
-                    await news.wait()
-                    silence.cancel()
-                batch, at = turn.log.read(at)
-                yield "".join(map(answer.see, batch)) if batch else None
+        async for batch in turn.events(silence=KEEP_ALIVE_SECONDS):
+            yield "".join(map(answer.see, batch)) if batch else None
         if kept is not None:
             await asyncio.shield(kept)
     finally:
