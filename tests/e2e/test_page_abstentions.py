@@ -17,6 +17,9 @@ async def test_an_abstention_offers_a_name_a_source_a_heading_and_other_words(
         await page.locator("#chat-settings-open-modal").click()
         await page.get_by_role("dialog").locator("#drugs").click()
         await page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+        # A question that is sent before could be answered with the settings before.
+        await expect(page.locator("#asc-in-force")).to_have_text("All guidelines")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
         await ask(page, "nothing on metfromin, options")
         await answered(page)
         tries = page.locator(".asc-tries")
@@ -45,6 +48,8 @@ async def test_an_abstention_offers_a_name_a_source_a_heading_and_other_words(
         await page.locator("#chat-settings-open-modal").click()
         await expect(page.get_by_role("dialog").locator("#drugs")).to_have_attribute("aria-checked", "true")
         await page.keyboard.press("Escape")
+        # As it goes, it takes the keyboard away from the question.
+        await expect(page.get_by_role("dialog")).to_have_count(0)
         await ask(page, "options again")
         await answered(page, count=5)
         assert "use_drug_database=True" in await answer_text(page)

@@ -181,6 +181,7 @@ async def test_the_first_citation_is_near_and_every_target_is_large_enough(brows
             await page.keyboard.press("Tab")
             tabs += 1
         assert tabs <= 12
+        await page.evaluate(SETTLED)
         assert await page.evaluate(SMALL_TARGETS) == []
 
 
@@ -211,12 +212,14 @@ async def test_less_motion_forced_colours_and_a_zoomed_page_are_respected(browse
         await answered(page)
         # 1280 × 860 at 200 %.
         await page.set_viewport_size({"width": 640, "height": 430})
+        await page.evaluate(SETTLED)
         composer = await page.locator("#message-composer").bounding_box()
         assert composer is not None
         assert composer["height"] < 430 / 4
         assert composer["y"] + composer["height"] > 430 - 20, "nothing is below it"
         # 1280 × 1024 at 400 %.
         await page.set_viewport_size({"width": 320, "height": 256})
+        await page.evaluate(SETTLED)
         composer = await page.locator("#message-composer").bounding_box()
         assert composer is not None
         assert composer["height"] < 256 / 2, "half of the page is left to the answer"

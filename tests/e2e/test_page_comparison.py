@@ -10,6 +10,8 @@ from tests.support.browser import PHONE, answered, ask, choose_models, recorded
 from tests.support.page_server import ServedPage
 
 COLUMN = ".step[data-step-type='llm']"
+BOXES = "(nodes) => nodes.map((node) => node.getBoundingClientRect().toJSON())"
+"""All at one time: the page may scroll between two questions."""
 FIRST, SECOND = "asclepius-extractive", "ada-large"
 
 
@@ -28,18 +30,14 @@ async def test_models_answer_side_by_side_each_with_its_name_and_its_references(
             await expect(columns.nth(place).locator("h3").first).to_contain_text(name)
             await expect(columns.nth(place).locator(".asc-reference")).to_have_count(1)
             await expect(columns.nth(place).locator(".step[data-step-type='tool']")).to_have_count(1)
-        left, right = [await columns.nth(place).bounding_box() for place in range(2)]
-        assert left is not None
-        assert right is not None
+        left, right = await columns.evaluate_all(BOXES)
         assert left["y"] == right["y"]
         assert left["x"] + left["width"] <= right["x"]
         await columns.nth(1).locator("a[href^='#cite-']").first.click()
         await expect(page.locator("#asc-panel mark")).to_have_text("ACE inhibitors are contraindicated in pregnancy.")
         await page.keyboard.press("Escape")
         await page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
-        upper, lower = [await columns.nth(place).bounding_box() for place in range(2)]
-        assert upper is not None
-        assert lower is not None
+        upper, lower = await columns.evaluate_all(BOXES)
         assert upper["y"] + upper["height"] <= lower["y"]
         assert lower["x"] + lower["width"] <= PHONE["width"]
 
@@ -54,6 +52,7 @@ async def test_a_page_that_reloads_while_models_answer_catches_up_in_every_colum
         await ask(page, "gated 40 of 80 columns")
         columns = page.locator(COLUMN)
         await expect(columns.nth(1)).to_contain_text("n40 ")
+        await page.wait_for_url("**/thread/*")
         await page.reload()
         for place, name in enumerate((FIRST, SECOND)):
             await expect(columns.nth(place).locator("h3").first).to_contain_text(name)

@@ -120,6 +120,7 @@ async def test_a_conversation_opens_without_the_start_page_and_with_one_connecti
         await page.locator("#chat-input").fill("say: two")
         await answered(page)
         assert await page.evaluate("boxes.size") == 1
+        await page.locator("#chat-submit:not([disabled])").wait_for()
         await page.keyboard.press("Enter")
         await answered(page, count=2)
         assert await answer_text(page) == "two"

@@ -18,7 +18,8 @@ async def _sidebar(page: Page) -> None:
 
 async def _choose(page: Page, item: str) -> None:
     """Goes through the open menu by keyboard to ``item``."""
-    await page.get_by_role("menu").wait_for()
+    # Before it has the focus, a key would be lost.
+    await page.locator("[role='menu']:focus-within").wait_for()
     for _ in range(await page.get_by_role("menuitem").count()):
         await page.keyboard.press("ArrowDown")
         if await page.locator(item).evaluate("item => item === document.activeElement"):

@@ -83,8 +83,8 @@ async def test_only_the_conversation_is_rendered_while_an_answer_grows(browser: 
     async with recorded(browser, "parts") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        # Far more words than are waited for: the page is rendered whole when the answer ends.
-        await ask(page, "gated 20 of 300 parts")
+        # The page is rendered whole when the answer ends.
+        await ask(page, "gated 20 and 40 of 60 parts")
         await page.locator("#stop-button").wait_for()
         await page.get_by_text("n20 ").wait_for()
         await page.wait_for_url("**/thread/*")
@@ -93,6 +93,7 @@ async def test_only_the_conversation_is_rendered_while_an_answer_grows(browser: 
         fake.open_gate("parts")
         await page.get_by_text("n40 ").wait_for()
         assert await others.evaluate_all(_RENDERED) == []
+        fake.open_gate("parts-again")
         await answered(page)
 
 

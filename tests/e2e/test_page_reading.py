@@ -52,10 +52,12 @@ async def test_the_question_stays_at_the_top_while_its_answer_streams_and_scroll
         await ask(page, "gated 40 of 2000 upwards")
         await page.get_by_text("n40 ").last.wait_for()
         await _at_the_top(page)
+        before = await question.evaluate(SCROLLED) - 300
         await page.mouse.move(640, 400)
         await page.mouse.wheel(0, -300)
-        lower = "(node) => node.getBoundingClientRect().top > 300"
-        await page.wait_for_function(lower, arg=await question.element_handle())
+        # The page scrolls in many small steps.
+        scrolled = f"([node, there]) => Math.abs(({SCROLLED})(node) - there) < 1"
+        await page.wait_for_function(scrolled, arg=[await question.element_handle(), before])
         before = await question.evaluate(SCROLLED)
         fake.open_gate("upwards")
         await answered(page, count=3)

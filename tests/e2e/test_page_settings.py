@@ -21,8 +21,16 @@ async def pick(page: Page, field: str, *options: str) -> None:
         await expect(dialog.locator("[cmdk-item]")).to_have_count(0)
 
 
-async def confirm(page: Page) -> None:
+async def confirm(page: Page, in_force: str) -> None:
     await page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    # A question that is sent before could be answered with the settings before.
+    await expect(page.locator("#asc-in-force")).to_contain_text(in_force)
+
+
+async def leave_settings(page: Page) -> None:
+    await page.keyboard.press("Escape")
+    # As they go, they take the keyboard away from the question.
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
@@ -38,7 +46,7 @@ async def test_guidelines_language_and_length_reach_the_agent_and_come_back_with
         await pick(page, "language", "Deutsch")
         await pick(page, "length", "Brief")
         await page.get_by_role("dialog").locator("#drugs").click()
-        await confirm(page)
+        await confirm(page, "Hypertension in adults · Brief")
         await ask(page, "options kept-settings")
         await answered(page)
         text = await answer_text(page)
@@ -58,7 +66,7 @@ async def test_guidelines_language_and_length_reach_the_agent_and_come_back_with
         dialog = page.get_by_role("dialog")
         await expect(dialog).to_contain_text("Hypertension in adults")
         await expect(dialog.locator("#drugs")).to_have_attribute("aria-checked", "false")
-        await page.keyboard.press("Escape")
+        await leave_settings(page)
         await ask(page, "options again")
         await answered(page, count=2)
         text = await answer_text(page)
@@ -77,10 +85,10 @@ async def test_what_one_tab_sets_holds_in_the_other(browser: Browser, fake: Serv
         await answered(other)
         await page.locator("#chat-settings-open-modal").click()
         await pick(page, "length", "Full")
-        await confirm(page)
+        await confirm(page, "Full")
         await other.locator("#chat-settings-open-modal").click()
         await expect(other.get_by_role("dialog").locator("#length")).to_have_text("Full")
-        await other.keyboard.press("Escape")
+        await leave_settings(other)
         await ask(other, "options second")
         await answered(other, count=2)
         assert "length=full" in await answer_text(other)

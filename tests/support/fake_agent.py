@@ -428,13 +428,17 @@ class FakeAgent:
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
 
     async def _gated(self, message: str) -> AsyncIterator[AgentEvent]:
-        """``gated 40 of 100 NAME``: stops after 40 numbers until ``gates/NAME`` exists."""
-        found = re.search(r"gated (\d+) of (\d+) (\w+)", message)
+        """``gated 40 of 100 NAME``: stops after 40 numbers until ``gates/NAME`` exists.
+
+        ``gated 40 and 60 of 100 NAME`` stops again after 60, until ``gates/NAME-again`` exists.
+        """
+        found = re.search(r"gated (\d+)(?: and (\d+))? of (\d+) (\w+)", message)
         assert found is not None and self.gates is not None
-        first, last, gate = int(found.group(1)), int(found.group(2)), self.gates / found.group(3)
+        first, again, last, gate = found.groups()
+        stops = {int(first): self.gates / gate, int(again or last): self.gates / f"{gate}-again"}
         written = []
-        for number in range(1, last + 1):
-            while number > first and not gate.exists():
+        for number in range(1, int(last) + 1):
+            while number - 1 in stops and not stops[number - 1].exists():
                 await asyncio.sleep(0.02)
             await asyncio.sleep(self.delay / 10)
             written.append(f"n{number} ")
