@@ -252,6 +252,7 @@ async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_die
     assert [end["code"] for end in found.ends] == ["server_stopped"]
 
 
+@pytest.mark.slow
 async def test_a_follow_up_soon_after_another_host_died_is_answered(
     replicas: tuple[ServedPage, ServedPage], redis_url: str
 ) -> None:

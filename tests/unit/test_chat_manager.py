@@ -254,6 +254,7 @@ def test_a_title_is_the_first_question_on_one_line(question: str, title: str) ->
     assert title_of(question) == title
 
 
+@pytest.mark.slow
 async def test_a_question_waits_longer_than_the_lock_of_a_dead_process_lasts(
     store: RedisSessionStore, redis_url: str
 ) -> None:
