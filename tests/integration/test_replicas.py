@@ -17,6 +17,7 @@ import httpx
 import pytest
 import socketio
 import websockets
+from redis import Redis
 
 from chat_app.audit import SilentAuditLog
 from chat_app.interface.conversation.page_options import PageOptions
@@ -48,6 +49,9 @@ def pair(folder: Path, redis_url: str, **settings: str) -> Iterator[tuple[Served
         "ASCLEPIUS_AUTH": "header",
         "ASCLEPIUS_MODELS": "small,large",
     } | settings
+    # A user's limits count what earlier tests asked with this Redis, too.
+    with Redis.from_url(redis_url) as redis:
+        redis.flushall()
     with (
         fake_page(folder / "a", environment=shared) as first,
         fake_page(folder / "b", environment=shared) as other,
