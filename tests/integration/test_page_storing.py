@@ -1,4 +1,4 @@
-"""The moment in which an answer has ended on the page and is not stored yet."""
+"""What a reader does while the history is written: after an answer has ended, or when settings change."""
 
 from __future__ import annotations
 
@@ -88,3 +88,29 @@ async def test_its_question_can_be_edited(storing: Storing) -> None:
     await storing.lock.rollback()
     await seen(storing.events, "element", 2)
     assert [data for name, data in storing.events if name == "toast"] == []
+
+
+async def test_a_question_sent_right_after_a_change_of_settings_is_asked_with_them(
+    postgres: str, tmp_path: Path
+) -> None:
+    database = await fresh_database(postgres)
+    engine = create_async_engine(database)
+    with fake_page(tmp_path, environment={"DATABASE_URL": database}) as page:
+        async with httpx.AsyncClient(base_url=page.url, timeout=60) as client, engine.connect() as lock:
+            await client.post("/auth/header")
+            async with socket_of(page, client) as (socket, events, _):
+                await seen(events, "chat_settings")
+                # The change is recorded before it is made, and cannot be meanwhile.
+                await lock.execute(text("LOCK TABLE audit IN EXCLUSIVE MODE"))
+                await socket.emit("chat_settings_change", {"drugs": False})
+                await socket.emit("client_message", asking("options please"))
+                # A whole page opens meanwhile.
+                async with socket_of(page, client) as (_, others, _):
+                    await seen(others, "chat_settings")
+                assert "new_message" not in [name for name, _ in events]
+                await lock.rollback()
+                await seen(events, "element")
+                shown = next(data for name, data in events if name == "first_interaction")
+                thread = (await client.get(f"/project/thread/{shown['thread_id']}")).json()
+    await engine.dispose()
+    assert thread["metadata"]["chat_settings"]["drugs"] is False

@@ -19,6 +19,7 @@ import logging
 from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
@@ -39,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 _NOT_FOUND: Final = {"status": 404}
 """Answer to an event that names what another user owns."""
+_changing: Final[WeakValueDictionary[str, asyncio.Lock]] = WeakValueDictionary()
+"""Held while a socket's settings are changed: a question that is sent right after that is asked with the new ones."""
 
 
 class _Edited(BaseModel):
@@ -135,7 +138,8 @@ async def _ask(page: ChatPage, sid: str, payload: Any) -> dict[str, int] | None:
         given = SentQuestion.model_validate(payload)
     except ValidationError:
         return _NOT_FOUND
-    session = await _signed_in(page, sid)
+    async with _changing.setdefault(sid, asyncio.Lock()):
+        session = await _signed_in(page, sid)
     if session is None:
         return None
     message_id = str(given.message.id)
@@ -161,13 +165,13 @@ async def _stop(page: ChatPage, sid: str) -> None:
 
 
 async def _change(page: ChatPage, sid: str, values: Any) -> None:
-    session = await _signed_in(page, sid)
-    if session and isinstance(values, dict):
-        changed = ", ".join(name for name in PageOptions.model_fields if name in values)
+    async with _changing.setdefault(sid, asyncio.Lock()):
+        session = await _signed_in(page, sid)
+        if not session or not isinstance(values, dict):
+            return
+        changed, owner = ", ".join(name for name in PageOptions.model_fields if name in values), owner_of(session) or ""
         try:
-            await page.runtime.audit.record(
-                "settings", owner_of(session) or "", conversation=session.thread_id, detail=changed
-            )
+            await page.runtime.audit.record("settings", owner, conversation=session.thread_id, detail=changed)
             await change(page.runtime, session, values)
         except AuditUnavailable:
             await show_panel(page.runtime, session)
@@ -178,7 +182,9 @@ async def _edit(page: ChatPage, sid: str, payload: Any) -> None:
         given = EditedQuestion.model_validate(payload).message
     except ValidationError:
         return
-    if session := await _signed_in(page, sid):
+    async with _changing.setdefault(sid, asyncio.Lock()):
+        session = await _signed_in(page, sid)
+    if session:
         _begin(session, edit_question(page, session, given.id, _cut(page, given.output)))
 
 
