@@ -11,6 +11,16 @@ QUESTION = "What are the contraindications for ACE inhibitors?"
 METFORMIN = "What formulations of metformin are available in our database?"
 LIST = ".peer[data-state]"
 SCROLLED = "node => node.closest('.overflow-y-auto').scrollTop"
+# A wheel scrolls in many small steps.
+MOVED_AND_RESTED = """async (node) => {
+  let [before, frames] = [0, 0];
+  while (frames < 10) {
+    await new Promise(requestAnimationFrame);
+    const { top } = node.getBoundingClientRect();
+    frames = top === before && top > 300 ? frames + 1 : 0;
+    before = top;
+  }
+}"""
 
 
 async def _top(node: Locator) -> float:
@@ -52,12 +62,9 @@ async def test_the_question_stays_at_the_top_while_its_answer_streams_and_scroll
         await ask(page, "gated 40 of 2000 upwards")
         await page.get_by_text("n40 ").last.wait_for()
         await _at_the_top(page)
-        before = await question.evaluate(SCROLLED) - 300
         await page.mouse.move(640, 400)
         await page.mouse.wheel(0, -300)
-        # The page scrolls in many small steps.
-        scrolled = f"([node, there]) => Math.abs(({SCROLLED})(node) - there) < 1"
-        await page.wait_for_function(scrolled, arg=[await question.element_handle(), before])
+        await question.evaluate(MOVED_AND_RESTED)
         before = await question.evaluate(SCROLLED)
         fake.open_gate("upwards")
         await answered(page, count=3)
