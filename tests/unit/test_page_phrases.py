@@ -124,13 +124,13 @@ def script_ids() -> set[str]:
     return direct | chosen | named | rated
 
 
-def score_titles() -> set[str]:
-    scores = json.loads((PROJECT / "tools/calculators/data/point_scores.json").read_text())
-    return {score["title"] for score in scores}
+def calculator_titles() -> set[str]:
+    tables = json.loads((PROJECT / "tools/calculators/data/calculators.json").read_text())
+    return {table["title"] for table in tables}
 
 
 def tool_phrases() -> set[str]:
-    found = {"Add file"} | score_titles()
+    found = {"Add file"} | calculator_titles()
     for name, call in python_calls():
         if name in {"Phrase", "ToolPresentation"}:
             found |= {
@@ -153,7 +153,7 @@ def test_every_phrase_of_the_tools_is_in_the_catalogues() -> None:
     known = {str(m.id[1] if m.pluralizable else m.id) for (context, _), m in entries("en").items() if context == "tool"}
     assert tool_phrases() <= known
     sources = "".join(path.read_text() for path in PROJECT.glob("tools/**/*.py")) + '"Add file" "{count} pages"'
-    unsaid = [text for text in known - score_titles() if f'"{text.partition(" (label")[0]}' not in sources]
+    unsaid = [text for text in known - calculator_titles() if f'"{text.partition(" (label")[0]}' not in sources]
     assert unsaid == []
 
 

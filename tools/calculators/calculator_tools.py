@@ -1,48 +1,26 @@
 """The calculators as tools: every input may be null, and what is missing or implausible is asked for.
 
-The functions themselves take complete, typed inputs. The tool around one checks them, converts units, and returns the
-result together with a passage that the answer can cite.
+The tool checks the inputs of a calculator, settles their units, and returns the result together with a passage that the
+answer can cite.
 """
 
 import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable
-from typing import Any, get_args, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
 
 from pydantic import BaseModel, JsonValue
 
-from tools.calculators.body_size import calculate_bmi, calculate_bsa
-from tools.calculators.electrocardiogram import calculate_qtc
-from tools.calculators.electrolytes import calculate_anion_gap, calculate_corrected_calcium
-from tools.calculators.kidney import calculate_creatinine_clearance, calculate_egfr
-from tools.calculators.liver import calculate_meld3
-from tools.calculators.models import Calculation, InputNeeded, Source
-from tools.calculators.opioids import calculate_opioid_mme
-from tools.calculators.pneumonia import calculate_curb65
-from tools.calculators.point_scores import point_scores
-from tools.calculators.quantities import Age, Quantity
+from tools.calculators.calculator_tables import Calculated, Calculator, calculators
+from tools.calculators.quantities import InputNeeded, Quantity
 from tools.calculators.wording import ENGLISH, LANGUAGE, either, languages, translate, wording
 from tools.function_tool import FunctionTool
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of, listed
 from tools.types import FunctionDefinition, Passage, Phrase, ToolPresentation, ToolResult
 
-_CALCULATORS: dict[Callable[..., Calculation], str] = {
-    calculate_egfr: "eGFR",
-    calculate_creatinine_clearance: "Creatinine clearance",
-    calculate_bmi: "Body mass index",
-    calculate_bsa: "Body surface area",
-    calculate_curb65: "CURB-65",
-    calculate_qtc: "Corrected QT interval",
-    calculate_corrected_calcium: "Corrected calcium",
-    calculate_anion_gap: "Anion gap",
-    calculate_opioid_mme: "Opioid dose (MME)",
-    calculate_meld3: "MELD 3.0",
-    **{score.function(): score.title for score in point_scores()},
-}
-"""Each calculator with its title."""
 _ENOUGH_INPUTS = 3
 _AGED = re.compile(r"\d ?-?(?:y\b|yo\b|y/o|yrs?\b|years?\b|jahre|jähr|[mf]\b)")
 _SOURCE = "source"
@@ -53,48 +31,49 @@ _RULE = "Pass null for what the user did not state."
 
 def calculator_tools() -> list[FunctionTool]:
     """All calculators; they only compute."""
-    return [calculator_tool(function, _presentation(title)) for function, title in _CALCULATORS.items()]
+    return [_tool(calculator) for calculator in calculators()]
 
 
-def _presentation(title: str) -> ToolPresentation:
-    # No input names the call: the name of one that does not exist keeps them out of the title.
-    return ToolPresentation(title=title, icon="calculator", subjects=("none",))
-
-
-def calculator_tool(function: Callable[..., Calculation], presentation: ToolPresentation) -> FunctionTool:
-    """Make a tool of ``function``: its inputs become nullable, and null for one without a default is asked for."""
-    hints = get_type_hints(function)
-    parameters = inspect.signature(function).parameters
-    nullable = {name: hints[name] | None for name in parameters}
+def _tool(calculator: Calculator) -> FunctionTool:
+    """Make a tool of ``calculator``: every input may be null, and null for a required one is asked for."""
 
     def run(*, language: str = ENGLISH, **inputs: Any) -> ToolResult:
         LANGUAGE.set(language)
         try:
             said = {name: translate(label) for name, label in labels.items()}
-            given, lines, notes = _checked(presentation.title, inputs, required, said)
-            return _result(function(**given), lines, notes)
+            given, lines, notes = _checked(calculator, inputs, said)
+            return _result(calculator, calculator.calculate(given), lines, notes)
         except InputNeeded as needed:
             return ToolResult(data={"needs": str(needed)}, summary=Phrase(text="needs input"))
 
-    run.__name__, run.__doc__ = function.__name__, function.__doc__
-    run.__annotations__ = {**nullable, "language": str, "return": ToolResult}
+    described = "\n".join(f"    {name}: {one.description}" for name, one in calculator.inputs.items())
+    run.__name__ = f"calculate_{calculator.name}"
+    run.__doc__ = f"{calculator.summary}\n\n{calculator.about}\n{_RULE}\n\nArgs:\n{described}\n"
+    hints = {name: one.hint | None for name, one in calculator.inputs.items()}
+    run.__annotations__ = {**hints, "language": str, "return": ToolResult}
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
-            *(parameter.replace(annotation=nullable[name]) for name, parameter in parameters.items()),
+            *(_parameter(name, hint, required=calculator.inputs[name].required) for name, hint in hints.items()),
             inspect.Parameter("language", inspect.Parameter.KEYWORD_ONLY, default=ENGLISH, annotation=str),
         ]
     )
+    # No input names the call: the name of one that does not exist keeps them out of the title.
+    presentation = ToolPresentation(title=calculator.title, icon="calculator", subjects=("none",))
     tool = FunctionTool(run, presentation=presentation, idempotent=True, hidden=["language"])
-    tool.definition = tool.definition.model_copy(update={"description": f"{tool.definition.description}\n{_RULE}"})
-    described = tool.definition.parameters["properties"]
-    labels = {name: label_of(described[name], name) for name in parameters}
+    properties = tool.definition.parameters["properties"]
+    labels = {name: label_of(properties[name], name) for name in calculator.inputs}
     tool.presentation = _translated(presentation, labels, tool.definition.parameters)
-    required = {name: hints[name] for name, parameter in parameters.items() if parameter.default is parameter.empty}
-    for name in parameters.keys() - required.keys():
-        described[name]["description"] += " Optional."
-    aged = any(isinstance(hint, type) and issubclass(hint, Age) for hint in hints.values())
+    for name, one in calculator.inputs.items():
+        if not one.required:
+            properties[name]["description"] += " Optional."
+    aged = any(one.kind == "AdultAge" for one in calculator.inputs.values())
     tool.relevant_to = _relevance(tool.definition, aged=aged)
     return tool
+
+
+def _parameter(name: str, hint: Any, *, required: bool) -> inspect.Parameter:
+    default = inspect.Parameter.empty if required else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _translated(presentation: ToolPresentation, labels: dict[str, str], schema: dict[str, Any]) -> ToolPresentation:
@@ -142,13 +121,13 @@ def label_of(schema: dict[str, Any], name: str) -> str:
 
 
 def _checked(
-    title: str, inputs: dict[str, Any], required: dict[str, Any], labels: dict[str, str]
+    calculator: Calculator, inputs: dict[str, Any], labels: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Return the inputs with their units settled, a line for each and notes; raise ``InputNeeded`` for all problems."""
-    missing = [labels[name] + _choices(hint) for name, hint in required.items() if inputs[name] is None]
-    problems = (
-        [translate("{title} needs: {inputs}.", title=translate(title), inputs="; ".join(missing))] if missing else []
-    )
+    lacking = [name for name, one in calculator.inputs.items() if one.required and inputs[name] is None]
+    missing = "; ".join(labels[name] + _choices(calculator.inputs[name].hint) for name in lacking)
+    asked = translate("{title} needs: {inputs}.", title=translate(calculator.title), inputs=missing)
+    problems = [asked] if missing else []
     given: dict[str, Any] = {}
     notes: list[str] = []
     for name, value in inputs.items():
@@ -166,7 +145,7 @@ def _checked(
 def _choices(hint: Any) -> str:
     """Return the units or options of an input in brackets: `` (mg/dl or µmol/l)``."""
     is_quantity = isinstance(hint, type) and issubclass(hint, Quantity)
-    options = list(hint.units()) if is_quantity and not hint.USUAL else list(get_args(hint))
+    options = list(hint.FACTORS) if is_quantity and not hint.USUAL else list(get_args(hint))
     words = [option for option in options if isinstance(option, str)]
     return f" ({either(words)})" if len(words) > 1 else ""
 
@@ -207,49 +186,44 @@ def _said(field: str, language: str) -> str:
     return wording(language).get(field, field).replace("_", " ")
 
 
-def _result(calculation: Calculation, inputs: list[str], notes: list[str]) -> ToolResult:
+def _result(calculator: Calculator, calculated: Calculated, inputs: list[str], notes: list[str]) -> ToolResult:
     """Return what an answer states; all bands and workings are in the passage that it cites."""
-    results = [f"{translate(result.name)} {result.text}" for result in calculation.results]
     said: dict[str, JsonValue] = {
-        "result": "; ".join(results),
+        "result": "; ".join(f"{name} {value}" for name, value in calculated.results),
         "inputs": list(inputs),
-        "interpretation": translate(calculation.interpretation),
-        "notes": [*map(translate, calculation.notes), *notes],
-        "formula": translate(calculation.formula),
-        "valid_for": translate(calculation.valid_for),
-        _SOURCE: _cited(calculation.source),
+        "interpretation": calculated.interpretation,
+        "notes": [*calculated.notes, *notes],
+        "formula": translate(calculator.formula),
+        "valid_for": translate(calculator.valid_for),
+        _SOURCE: calculator.source.text,
     }
     further: dict[str, JsonValue] = {
-        "workings": list(calculation.workings),
-        "bands": [band.text for band in calculation.bands],
-        "bands_source": _cited(calculation.bands_source) if calculation.bands_source else "",
+        "workings": list(calculated.workings),
+        "bands": [band.text for band in calculated.bands],
+        "bands_source": calculator.bands_source.text if calculator.bands_source else "",
     }
     said = {name if name == _SOURCE else translate(name): value for name, value in said.items() if value}
-    passage = _passage(calculation, {**said, **{translate(name): value for name, value in further.items() if value}})
+    passage = _passage(calculator, {**said, **{translate(name): value for name, value in further.items() if value}})
     return ToolResult(
-        data={"cite": passage.id, "calculation": translate(calculation.title), **said},
+        data={"cite": passage.id, "calculation": translate(calculator.heading), **said},
         passages=(passage,),
-        summary="; ".join(result.text for result in calculation.results),
+        summary="; ".join(value for _, value in calculated.results),
     )
 
 
-def _passage(calculation: Calculation, fields: dict[str, JsonValue]) -> Passage:
+def _passage(calculator: Calculator, fields: dict[str, JsonValue]) -> Passage:
     shown = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in fields.items()}
     text = "\n".join(f"{translate(name).replace('_', ' ').capitalize()}: {value}" for name, value in shown.items())
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
-    name = calculation.title.casefold().replace(" ", "-")
+    name = calculator.heading.casefold().replace(" ", "-")
     return Passage(
         id=f"calculation:{name}:{version}",
         kind="calculation",
         document_id=f"calculation:{name}",
-        title=calculation.source.title,
-        issuer=calculation.source.citation,
-        version=calculation.source.year,
-        section=translate(calculation.title),
+        title=calculator.source.title,
+        issuer=calculator.source.citation,
+        version=calculator.source.year,
+        section=translate(calculator.heading),
         text=text,
-        url=calculation.source.url,
+        url=calculator.source.url,
     )
-
-
-def _cited(source: Source) -> str:
-    return f"{source.citation}. {source.title}."

@@ -1,0 +1,186 @@
+"""The published formulas; their texts, inputs, bands and sources are in ``data/calculators.json``.
+
+A formula takes each input by its name there, measurements as numbers in their first unit, and returns one value for
+each of the listed results, unrounded.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import log, sqrt
+from typing import Any, ClassVar, Final, Literal, NamedTuple
+
+from pydantic import Field
+
+from tools.calculators.quantities import InputNeeded, Quantity
+from tools.calculators.wording import translate
+from tools.types import Frozen
+
+Sex = Literal["female", "male"]
+_MG_PER_MMOL_OF_CALCIUM: Final = 4.008
+
+
+class Computed(NamedTuple):
+    """The values of the results, None for one that an optional input is missing for, and what makes them up."""
+
+    values: tuple[float | None, ...]
+    workings: tuple[str, ...] = ()
+
+
+def egfr(age: float, sex: Sex, creatinine: float) -> Computed:
+    """Return the CKD-EPI 2021 estimate."""
+    female = sex == "female"
+    kappa, alpha = (0.7, -0.241) if female else (0.9, -0.302)
+    ratio = creatinine / kappa
+    return Computed((142 * min(ratio, 1) ** alpha * max(ratio, 1) ** -1.2 * 0.9938**age * (1.012 if female else 1),))
+
+
+def creatinine_clearance(age: float, sex: Sex, weight: float, creatinine: float) -> Computed:
+    """Return the Cockcroft–Gault estimate."""
+    return Computed(((140 - age) * weight / (72 * creatinine) * (0.85 if sex == "female" else 1),))
+
+
+def bmi(weight: float, height: float) -> Computed:
+    """Return the body mass index."""
+    return Computed((weight / (height / 100) ** 2,))
+
+
+def bsa(weight: float, height: float) -> Computed:
+    """Return the body surface area by Mosteller and by Du Bois."""
+    return Computed((sqrt(height * weight / 3600), 0.007184 * height**0.725 * weight**0.425))
+
+
+def qtc(qt: float, heart_rate: float, sex: Sex | None) -> Computed:
+    """Return the QT interval corrected by Bazett and by Fridericia; ``sex`` matters for the limits alone."""
+    del sex
+    interval = 60 / heart_rate
+    return Computed((qt / interval**0.5, qt / interval ** (1 / 3)))
+
+
+def corrected_calcium(calcium: float, albumin: float) -> Computed:
+    """Return the corrected calcium in mg/dl and in mmol/l."""
+    corrected = calcium + 0.8 * (4 - albumin)
+    return Computed((corrected, corrected / _MG_PER_MMOL_OF_CALCIUM))
+
+
+def anion_gap(
+    sodium: float, chloride: float, bicarbonate: float, albumin: float | None, potassium: float | None
+) -> Computed:
+    """Return the gap, the gap corrected for albumin, and the gap with potassium."""
+    gap = sodium - (chloride + bicarbonate)
+    corrected = None if albumin is None else gap + 2.5 * (4.4 - albumin)
+    return Computed((gap, corrected, None if potassium is None else gap + potassium))
+
+
+def meld3(
+    *,
+    sex: Sex,
+    bilirubin: float,
+    sodium: float,
+    inr: float,
+    creatinine: float,
+    albumin: float,
+    dialysis: bool | None,
+) -> Computed:
+    """Return MELD 3.0 with its terms."""
+    bili, ratio = max(bilirubin, 1), max(inr, 1)
+    crea = 3.0 if dialysis else min(max(creatinine, 1), 3)
+    below = 137 - min(max(sodium, 125), 137)
+    lack = 3.5 - min(max(albumin, 1.5), 3.5)
+    terms = (
+        (translate("female sex"), 1.33 if sex == "female" else 0.0),
+        (translate("bilirubin"), 4.56 * log(bili)),
+        (translate("sodium"), 0.82 * below),
+        (translate("sodium × bilirubin"), -0.24 * below * log(bili)),
+        (translate("INR"), 9.09 * log(ratio)),
+        (translate("creatinine"), 11.14 * log(crea)),
+        (translate("albumin"), 1.85 * lack),
+        (translate("albumin × creatinine"), -1.83 * lack * log(crea)),
+        (translate("constant"), 6.0),
+    )
+    return Computed((sum(value for _, value in terms),), tuple(f"{name}: {value:+.2f}" for name, value in terms))
+
+
+Opioid = Literal[
+    "codeine",
+    "fentanyl transdermal",
+    "hydrocodone",
+    "hydromorphone",
+    "methadone",
+    "morphine",
+    "oxycodone",
+    "oxymorphone",
+    "tapentadol",
+    "tramadol",
+]
+_PATCH: Final = "fentanyl transdermal"
+_FACTORS: Final[dict[Opioid, float]] = {
+    "codeine": 0.15,
+    "fentanyl transdermal": 2.4,
+    "hydrocodone": 1.0,
+    "hydromorphone": 5.0,
+    "methadone": 4.7,
+    "morphine": 1.0,
+    "oxycodone": 1.5,
+    "oxymorphone": 3.0,
+    "tapentadol": 0.4,
+    "tramadol": 0.2,
+}
+
+
+class OpioidAmount(Quantity[Literal["mg", "µg/h"]]):
+    """Amount of one dose in mg, or rate of a patch in µg/h."""
+
+    FACTORS: ClassVar[Mapping[str, float]] = {"mg": 1, "µg/h": 1}
+    PLAUSIBLE = (0.1, 2000)
+
+
+class Frequency(Quantity[Literal["times a day"]]):
+    """Doses a day."""
+
+    FACTORS: ClassVar[Mapping[str, float]] = {"times a day": 1}
+    PLAUSIBLE = (0.1, 24)
+
+
+class OpioidDose(Frozen):
+    """One opioid that is taken regularly."""
+
+    drug: Opioid = Field(description="The opioid. Also: fentanyl patch = fentanyl transdermal.")
+    dose: OpioidAmount = Field(description="The amount of one dose, or the rate of a patch.")
+    frequency: Frequency | None = Field(description="How often the dose is taken; null for a patch.")
+
+
+def opioid_mme(opioids: Sequence[OpioidDose]) -> Computed:
+    """Return the morphine milligram equivalents of a day."""
+    if not opioids:
+        raise InputNeeded(translate("Give each opioid with the amount of one dose and how often it is taken."))
+    workings: list[str] = []
+    total = 0.0
+    for opioid in opioids:
+        amount, text = _daily(opioid)
+        factor = _FACTORS[opioid.drug]
+        total += amount * factor
+        workings.append(f"{translate(opioid.drug)}: {text} × {factor:g} = {amount * factor:g} MME")
+    return Computed((total,), tuple(workings))
+
+
+def _daily(opioid: OpioidDose) -> tuple[float, str]:
+    """Return the daily amount in mg, or the rate of a patch in µg/h, and how it was worked out."""
+    dose = opioid.dose
+    if (opioid.drug == _PATCH) != (dose.unit == "µg/h"):
+        wanted = "µg/h" if opioid.drug == _PATCH else translate("mg for each dose")
+        raise InputNeeded(translate("Give the dose of {drug} in {unit}.", drug=translate(opioid.drug), unit=wanted))
+    if opioid.drug == _PATCH:
+        return dose.value, f"{dose.value:g} µg/h"
+    if opioid.frequency is None:
+        raise InputNeeded(
+            translate("How often a day is {drug} {dose} mg taken?", drug=translate(opioid.drug), dose=f"{dose.value:g}")
+        )
+    times = opioid.frequency.amount
+    return dose.value * times, f"{dose.value:g} mg × {times:g} {translate('times a day')}"
+
+
+FORMULAS: Final[Mapping[str, Callable[..., Computed]]] = {
+    formula.__name__: formula
+    for formula in (egfr, creatinine_clearance, bmi, bsa, qtc, corrected_calcium, anion_gap, meld3, opioid_mme)
+}
+INPUTS: Final[Mapping[str, Any]] = {"sex": Sex, "criterion": bool, "opioids": list[OpioidDose]}
+"""The kinds of inputs that are no measurements."""
