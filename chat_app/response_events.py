@@ -7,13 +7,13 @@ nothing is lost and it can be counted. Fields that some servers omit (``sequence
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import Field, ValidationError
 
 from chat_app.errors import ProtocolViolation
-from chat_app.response_objects import Annotation, ContentPart, OutputItem, Response, Wire
+from chat_app.response_objects import Annotation, Arguments, ContentPart, OutputItem, Response, Wire
 
 
 class StreamEvent(Wire):
@@ -41,7 +41,7 @@ class ResponseLifecycleEvent(StreamEvent):
 
 
 class ResponseTerminalEvent(StreamEvent):
-    type: Literal["response.completed", "response.failed", "response.incomplete"]
+    type: Literal["response.completed", "response.done", "response.failed", "response.incomplete", "response.cancelled"]
     response: Response
 
 
@@ -103,7 +103,7 @@ class FunctionArgumentsDone(StreamEvent):
     type: Literal["response.function_call_arguments.done"]
     item_id: str = ""
     output_index: int | None = None
-    arguments: str
+    arguments: Arguments
 
 
 class FileSearchEvent(StreamEvent):
@@ -180,15 +180,18 @@ _EVENTS: dict[str, type[ModelEvent]] = {kind: event for event in get_args(ModelE
 _NUMBERS = frozenset({int, type(None)})
 
 
-_TEXTS = frozenset({"delta", "text", "arguments", "refusal"})
+_TEXTS: Final = frozenset({"delta", "text", "arguments", "refusal"})
 """Required strings; null for one of them means that nothing was added."""
+_ABOUT: Final = frozenset({"item", "part", "annotation"})
+"""What some events are about; without it they say nothing."""
 _NOTHING: Any = object()
 
 
 def parse_event(body: object, name: str = "") -> ResponseEvent:
     """Return the typed event for one decoded JSON body; ``name`` is the type in its ``event:`` line.
 
-    Nulls for fields that the protocol does not allow to be null count as missing.
+    Nulls for fields that the protocol does not allow to be null count as missing, and so does what has another shape
+    and holds no text, such as usage or a citation.
 
     Raises:
         ProtocolViolation: The body is no object, has no ``type``, or does not have the shape of its type. The message
@@ -199,16 +202,25 @@ def parse_event(body: object, name: str = "") -> ResponseEvent:
     kind = body.get("type")
     if kind is None and (name or "error" in body):
         kind = name or "error"
-        body = {**body, "type": kind}
+        # Some servers send the response itself, not in an event.
+        inner = {"response": body} if body.get("object") == "response" else body
+        body = {**inner, "type": kind}
     if not isinstance(kind, str):
         raise ProtocolViolation("The model server sent an event without a type.")
     if kind == "response.output_text.delta":
         return _text_delta(body, kind)
     model = _EVENTS.get(kind)
     if model is None:
-        number = body.get("sequence_number")
-        return UnknownEvent(type=kind, raw=body, sequence_number=number if isinstance(number, int) else None)
-    return _validated(model, kind, body)
+        return _unknown(kind, body)
+    try:
+        return model.model_validate(body)
+    except ValidationError:
+        return _fitted(model, kind, _error(body) if model is ErrorEvent else body) or _unknown(kind, body)
+
+
+def _unknown(kind: str, body: dict[str, Any]) -> UnknownEvent:
+    number = body.get("sequence_number")
+    return UnknownEvent(type=kind, raw=body, sequence_number=number if isinstance(number, int) else None)
 
 
 def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
@@ -219,25 +231,51 @@ def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
         and {type(number), type(at), type(part)} <= _NUMBERS
     ):
         return OutputTextDelta(number, item_id, at, part, text, body)
-    event = _validated(_TextDelta, kind, body)
+    event = _fitted(_TextDelta, kind, body)
+    assert event is not None  # noqa: S101 - it is about no item that may be missing
     return OutputTextDelta(
         event.sequence_number, event.item_id, event.output_index, event.content_index, event.delta, body
     )
 
 
-def _validated(model: type[E], kind: str, body: Mapping[str, Any]) -> E:
-    try:
-        return model.model_validate(body)
-    except ValidationError:
-        return _repaired(model, kind, _error(body) if model is ErrorEvent else _without_nulls(body))
+def _fitted(model: type[E], kind: str, body: Mapping[str, Any]) -> E | None:
+    """Return the event without what has a wrong shape and holds no text; None if nothing is left that it is about."""
+    about = _ABOUT & model.model_fields.keys()
+    while about <= (kept := _without_nulls(body)).keys():
+        try:
+            return model.model_validate(kept)
+        except ValidationError as error:
+            found = error.errors(include_input=False, include_url=False)
+        body = kept
+        for problem in found:
+            holder, key = _place(kept, problem["loc"])
+            if key == "" or key in _TEXTS or _holds_text(holder[key]):
+                fields = ", ".join(sorted({".".join(map(str, one["loc"])) for one in found}))
+                raise ProtocolViolation(f"The model server sent a malformed {kind} event (fields: {fields}).")
+            holder[key] = None
+    return None
 
 
-def _repaired(model: type[E], kind: str, body: object) -> E:
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        fields = ", ".join(sorted({".".join(map(str, e["loc"])) for e in error.errors(include_input=False)}))
-        raise ProtocolViolation(f"The model server sent a malformed {kind} event (fields: {fields}).") from None
+def _place(body: Any, names: Sequence[int | str]) -> tuple[Any, int | str]:
+    """Return the object or list, and its key, to which ``names`` lead; some of them name what is missing."""
+    holder: Any = {"": body}
+    key: int | str = ""
+    for name in names:
+        inner = holder[key]
+        if not (isinstance(inner, dict) and name in inner) and not (isinstance(inner, list) and isinstance(name, int)):
+            break
+        holder, key = inner, name
+    return holder, key
+
+
+def _holds_text(value: object) -> bool:
+    match value:
+        case dict():
+            return any((key in _TEXTS and bool(inner)) or _holds_text(inner) for key, inner in value.items())
+        case list():
+            return any(map(_holds_text, value))
+        case _:
+            return False
 
 
 def _without_nulls(value: object, key: str = "") -> Any:

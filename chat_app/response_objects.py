@@ -9,6 +9,7 @@ Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
@@ -40,7 +41,7 @@ Annotation = Annotated[FileCitation | OtherAnnotation, BeforeValidator(_annotati
 
 
 class OutputText(Wire):
-    type: Literal["output_text"] = "output_text"
+    type: Literal["output_text", "text"] = "output_text"
     text: str
     annotations: tuple[Annotation, ...] = ()
 
@@ -60,9 +61,25 @@ def _part(value: object) -> object:
     return value
 
 
-_PARTS: dict[str, type[Wire]] = {"output_text": OutputText, "refusal": Refusal}
+_PARTS: dict[str, type[Wire]] = {"output_text": OutputText, "text": OutputText, "refusal": Refusal}
 
 ContentPart = Annotated[OutputText | Refusal | OtherPart, BeforeValidator(_part)]
+
+
+def _parts(value: object) -> object:
+    return [{"type": "output_text", "text": value}] if isinstance(value, str) else value
+
+
+def _json_text(value: object) -> object:
+    try:
+        return orjson.dumps(value).decode() if isinstance(value, dict) else value
+    except TypeError as error:
+        # Nested too deeply, or a number of more than 64 bits.
+        raise ValueError(str(error)) from None
+
+
+Arguments = Annotated[str, BeforeValidator(_json_text)]
+"""JSON text, which some servers send as an object."""
 
 
 class MessageItem(Wire):
@@ -70,7 +87,8 @@ class MessageItem(Wire):
     id: str = ""
     role: str = "assistant"
     status: str | None = None
-    content: tuple[ContentPart, ...] = ()
+    content: Annotated[tuple[ContentPart, ...], BeforeValidator(_parts)] = ()
+    """Its parts; some servers send plain text."""
 
 
 class FunctionCallItem(Wire):
@@ -78,7 +96,7 @@ class FunctionCallItem(Wire):
     id: str | None = None
     call_id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: Arguments = ""
     status: str | None = None
 
 

@@ -76,11 +76,11 @@ class RunState:
     def replace_text(self, item_id: str, text: str) -> Iterator[TextReplaced | TextDelta | CitationReceived]:
         """Set the text of message ``item_id``; yield the answer and its citations again, from the beginning."""
         message_id = self._message_id(item_id)
-        corrected = _Said(message_id, TextBuffer(text), len(text))
+        corrected = [_Said(message_id, TextBuffer(text), len(text))] if text else []
         places = [place for place, said in enumerate(self._said) if said.message_id == message_id]
         at = places[0] if places else len(self._said)
-        self._said[at : at + 1] = [corrected]
-        self._said = [said for said in self._said if said is corrected or said.message_id != message_id]
+        others = [said for said in self._said[at:] if said.message_id != message_id]
+        self._said[at:] = [*corrected, *others]
         yield TextReplaced()
         before = ""
         for said in self._said:

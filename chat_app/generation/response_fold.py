@@ -182,7 +182,7 @@ class ResponseFold:
             case ReasoningPart():
                 pass
             case ResponseLifecycleEvent():
-                self.response_id = event.response_id or self.response_id
+                return self._lifecycle(event)
             case ResponseTerminalEvent():
                 return self._terminal(event)
             case ErrorEvent():
@@ -193,6 +193,11 @@ class ResponseFold:
             case _:
                 assert_never(event)
         return []
+
+    def _lifecycle(self, event: ResponseLifecycleEvent) -> list[Update]:
+        known, self.response_id = self.response_id, event.response_id or self.response_id
+        begun_again = event.type == "response.created" and known not in {None, self.response_id}
+        return self._shown.changed(self._messages.void()) if begun_again else []
 
     def _streamed(self, place: Place, text: list[str]) -> list[Update]:
         """Return the updates for the deltas in ``text``, and empty it."""
@@ -311,14 +316,14 @@ class ResponseFold:
         calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
         updates += map(ToolCallReady, self._calls.terminal(calls))
         self.outcome = terminal_outcome(event, refused=bool(self.refusal))
-        if event.type == "response.completed":
+        if self.outcome.kind == "completed":
             # Calls without an end of their own are complete in a completed response.
             updates += map(ToolCallReady, self._calls.close())
         self.ended = True
         if self.outcome.kind == "completed" and self._shown.unreadable:
             self.outcome = UNREADABLE_CALL
         elif self.outcome.kind == "completed" and self._gap and self._messages.unconfirmed:
-            lost = ProtocolViolation("StreamedPart of the answer was lost on the way from the model server.")
+            lost = ProtocolViolation("Part of the answer was lost on the way from the model server.")
             self.outcome = exception_outcome(lost, any_text=True)
         return updates
 
@@ -328,7 +333,7 @@ class ResponseFold:
             items, self._messages.matched([(item.id, _joined(item)) for item in items]), strict=True
         ):
             self.items.append(item)
-            message = known or self._messages.new(Place(item.id))
+            message = known or self._messages.only_finished(Place(item.id), _joined(item))
             updates += self._message_done(item, message)
         return updates
 

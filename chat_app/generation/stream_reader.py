@@ -8,6 +8,7 @@ carries several deltas.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -187,14 +188,23 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
         for data in decoder.feed(chunk):
             # Some servers send pings without data.
             if data and data != b"[DONE]":
-                batch.append(parse_event(orjson.loads(data), decoder.name.decode(errors="replace")))
+                batch.append(parse_event(_json(data), decoder.name.decode(errors="replace")))
                 if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
                     break
     except ProtocolViolation as violation:
         return batch, violation
-    except orjson.JSONDecodeError:
+    except (ValueError, RecursionError):
         return batch, ProtocolViolation("The model server sent an event that is not valid JSON.")
     return batch, None
+
+
+def _json(data: bytes) -> object:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # Some servers send -Infinity, or cut a character of two halves; the finished text puts it right.
+        halves = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-16", "surrogatepass")
+        return json.loads(halves.decode("utf-16", "replace"))
 
 
 async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:

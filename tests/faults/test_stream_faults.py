@@ -124,15 +124,7 @@ async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
         {"type": 5},
         {"type": "response.output_text.delta"},
         {"type": "response.output_text.delta", "item_id": "m", "delta": ["a"]},
-        {"type": "response.output_item.done", "item": None},
-        {"type": "response.output_item.done", "item": [1]},
-        {"type": "response.output_item.done", "item": {"type": "message", "content": [{"type": "output_text"}]}},
         {"type": "response.completed", "response": None},
-        {"type": "response.completed", "response": {"id": 5}},
-        {"type": "response.completed", "response": {"id": "r", "output": [{"no": "type"}]}},
-        {"type": "response.output_text.annotation.added", "annotation": {"type": "file_citation"}},
-        {"type": "response.output_text.annotation.added", "annotation": 5},
-        {"type": "response.content_part.done", "part": None},
     ],
 )
 async def test_an_event_of_the_wrong_shape_is_a_protocol_violation(redis_url: str, wrong: Any) -> None:

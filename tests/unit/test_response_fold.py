@@ -23,8 +23,8 @@ from chat_app.generation.updates import (
     ToolCallReady,
     Update,
 )
-from chat_app.response_events import OutputTextDelta, UnknownEvent, parse_event
-from chat_app.response_objects import OtherItem
+from chat_app.response_events import OutputTextDelta, ResponseTerminalEvent, UnknownEvent, parse_event
+from chat_app.response_objects import MessageItem, OtherItem, OutputText, Usage
 from tests.support.engine import body
 from tests.support.scripted_server import Json, calls_reply, response_body, text_reply
 
@@ -113,6 +113,20 @@ def test_a_message_sent_again_under_its_id_is_shown_once() -> None:
 def test_another_message_under_the_same_id_is_shown_whole() -> None:
     _, fold = feed(delta("One"), done("One"), delta("On"), delta("ly two"), done("Only two"), completed())
     assert fold.text == "OneOnly two"
+
+
+def test_a_message_that_is_announced_again_after_its_end_is_another_one() -> None:
+    announced = {"type": "response.output_item.added", "item": message("")}
+    end = {"type": "response.output_item.done", "item": message("One")}
+    updates, fold = feed(announced, announced, delta("One"), done("One"), end, announced, delta("On"), delta("to"))
+    assert texts(updates) == [("m", "One"), ("m#2", "Onto")]
+    assert fold.text == "OneOnto"
+
+
+def test_a_message_that_goes_on_after_its_end_is_one_message() -> None:
+    updates, fold = feed(delta("One"), done("One"), delta(" two"), delta(" three"), done("One two three"), completed())
+    assert texts(updates) == [("m", "One"), ("m", " two"), ("m", " three")]
+    assert fold.text == "One two three"
 
 
 def test_a_shorter_message_that_begins_like_the_last_one_is_shown_whole() -> None:
@@ -321,8 +335,52 @@ def test_text_is_taken_in_every_shape_that_its_model_allows() -> None:
         assert isinstance(event, OutputTextDelta)
         assert event[:5] == (None, item_id or "", 1, None, "a")
         assert RawResponsesStreamEvent.of(event).model_dump()["data"]["logprobs"] == [1]
-    with pytest.raises(ProtocolViolation, match=r"malformed response.output_text.delta event \(fields: output_index\)"):
-        parse_event({**given, "output_index": "one"})
+    assert parse_event({**given, "output_index": "one", "item_id": "m"})[1:3] == ("m", None)  # type: ignore[index]
+    with pytest.raises(ProtocolViolation, match=r"malformed response.output_text.delta event \(fields: delta\)"):
+        parse_event({**given, "delta": {"text": "a"}})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"type": "response.output_item.done", "item": None},
+        {"type": "response.output_item.done", "item": [1]},
+        {"type": "response.output_item.added", "item": {"no": "type"}},
+        {"type": "response.output_text.annotation.added", "annotation": {"type": "file_citation"}},
+        {"type": "response.output_text.annotation.added", "annotation": 5},
+        {"type": "response.content_part.done", "part": None},
+        {"type": "response.content_part.done", "part": {"type": "output_text"}},
+    ],
+)
+def test_an_event_about_nothing_is_an_unknown_one(wrong: dict[str, Any]) -> None:
+    assert isinstance(parse_event(wrong), UnknownEvent)
+
+
+def test_what_has_a_wrong_shape_and_no_text_is_left_out() -> None:
+    annotations = [{"type": "file_citation"}, {"type": "file_citation", "file_id": "f", "index": None}, {"x": 1}, None]
+    part = {"type": "text", "text": "a", "annotations": annotations}
+    usage = {"input_tokens": 1.5, "output_tokens": 2, "input_tokens_details": []}
+    response = {
+        "id": 5,
+        "output": [{"type": "message", "role": 7, "content": [part, {"type": "text"}]}],
+        "usage": usage,
+    }
+    event = parse_event({"type": "response.completed", "response": response})
+    assert isinstance(event, ResponseTerminalEvent)
+    assert (event.response.id, event.response.usage) == ("", Usage(output_tokens=2))
+    (message,) = event.response.output
+    assert isinstance(message, MessageItem)
+    (text,) = message.content
+    assert isinstance(text, OutputText)
+    assert (text.text, [a.type for a in text.annotations]) == ("a", ["file_citation"])
+    for lost in ({"output": [{"content": [part]}]}, {"output": [{"type": "function_call", "arguments": [1]}]}):
+        with pytest.raises(ProtocolViolation, match="malformed"):
+            parse_event({"type": "response.completed", "response": lost})
+
+
+def test_arguments_that_cannot_be_text_are_a_violation() -> None:
+    with pytest.raises(ProtocolViolation, match=r"item\.arguments"):
+        parse_event({"type": "response.output_item.done", "item": {"type": "function_call", "arguments": {"n": 2**70}}})
 
 
 @pytest.mark.parametrize("text", ["", 'a "b" \\ c', "µ ⇒ 𝛼\n\t\x00\x7f\u2028"])

@@ -42,6 +42,8 @@ class StreamedPart:
     index: int
     streamed: TextBuffer = field(default_factory=TextBuffer)
     finished: bool = False
+    early: int = 0
+    """Characters until an end that more text followed."""
     repeat: str | None = None
     """The text since the part was finished, as long as it repeats the finished text."""
 
@@ -55,6 +57,8 @@ class StreamedMessage:
     index: int | None
     announced: bool
     open: bool = True
+    again: bool = False
+    """Whether it was announced again after its end: more text is that of another message, unless it repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
 
     @property
@@ -98,6 +102,7 @@ class StreamedMessages:
             named = place.item_id in message.ids and _agree(message.index, place.output_index)
             unnamed = not place.item_id and message.open and _same_index(message.index, place.output_index)
             if named or unnamed:
+                message.again = not message.open
                 self._learn(message, place).announced = True
                 return
         self._begin(place, announced=True)
@@ -111,10 +116,13 @@ class StreamedMessages:
             if str(part.streamed).startswith(repeat):
                 part.repeat = repeat
                 return []
-            # Not a repeat: another message under the same id.
             part.repeat, text = None, repeat
-            message = self._begin(place)
-            part = message.part(kind, place.content_index or 0)
+            if message.again or place.item_id not in message.ids:
+                message = self._begin(place)
+                part = message.part(kind, place.content_index or 0)
+            else:
+                # The server has ended it too early.
+                part.finished, part.early = False, len(str(part.streamed))
         part.streamed.append(text)
         return [Change(message, text)] if text else []
 
@@ -162,9 +170,16 @@ class StreamedMessages:
             changes += self._settle(message, parts, "".join(str(part.streamed) for part in parts), text)
         return changes
 
-    def new(self, place: Place) -> StreamedMessage:
-        """Return a new message, which is whole."""
-        message = self._begin(place)
+    def void(self) -> list[Change]:
+        """Drop the messages without an end: the response that they belong to has broken off."""
+        cut = [m for m in self._messages if any(not part.finished and part.streamed for part in m.parts)]
+        self._messages = [message for message in self._messages if message not in cut]
+        self._last = None
+        return [Change(message, "", replaces=True) for message in cut]
+
+    def only_finished(self, place: Place, text: str) -> StreamedMessage:
+        """Return the message of a finished text that no event announced; one that was shown is not shown again."""
+        message = _last(self._messages, lambda m: _holds(m, text)) or self._begin(place)
         message.open = False
         return message
 
@@ -205,7 +220,8 @@ class StreamedMessages:
             rest = text[len(streamed) :]
             parts[-1].streamed.append(rest)
             return [Change(message, rest)] if rest else []
-        if _equal(streamed, text):
+        if _equal(streamed, text) or (parts[-1].early and _equal(str(parts[-1].streamed)[parts[-1].early :], text)):
+            # The latter is the end of another message, which the server did not tell from the first.
             return []
         for part in parts:
             part.streamed = TextBuffer()

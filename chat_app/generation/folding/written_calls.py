@@ -1,8 +1,9 @@
 """Tool calls that a model wrote as text, because its server did not recognise their form.
 
-Known forms: ``<tool_call>{"name": …, "arguments": {…}}</tool_call>`` (Hermes, Qwen), ``<function=name>`` with
-parameters or JSON (Llama, Qwen Coder), ``<tool_call>name<arg_key>…`` (GLM), ``[TOOL_CALLS] …`` (Mistral), and a message
-that begins with a JSON object, in a code block or not, which names a declared tool.
+A call begins with a special token or tag (those of Hermes, Qwen, Llama, GLM, Mistral, Kimi, DeepSeek, Harmony, MiniMax,
+Granite), or is a whole message that begins with a JSON object which names a declared tool, in a code block or not, or
+with a tool's name as Python and Harmony write it. In it are JSON objects that name their tool, or a tool's name and
+behind it the arguments, as JSON or one by one.
 """
 
 import json
@@ -11,13 +12,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 _STRAY: Final = "</tool_call>"
-_TAGS: Final = {"<tool_call>": _STRAY, "<function=": "</function>", "[TOOL_CALLS]": "", _STRAY: ""}
-"""The beginnings of a call, each with its end; the last is the end of a call that has no beginning."""
+_TAGS: Final = {
+    "<tool_call>": _STRAY,
+    "<function=": "</function>",
+    "<invoke name=": "</invoke>",
+    "<minimax:tool_call>": "</minimax:tool_call>",
+    "[TOOL_CALLS]": "",
+    "<|tool_call": "",
+    "<\uff5ctool\u2581call": "",
+    "<|python_tag|>": "",
+    "<|channel|>commentary to=": "",
+    _STRAY: "",
+}
+"""The beginnings of calls, each with its end, or none where the message ends with them; the last is an end alone."""
 _OPENING: Final = re.compile("|".join(map(re.escape, _TAGS)))
-_FUNCTION: Final = re.compile(r"<function=([\w.:-]+)>?(.*?)(?:</function>|$)", re.DOTALL)
-_NAMED: Final = re.compile(r"\s*([\w.:-]+)\s*(?:\[ARGS\]\s*)?(.*)", re.DOTALL)
-_PARAMETER: Final = re.compile(
-    r"<parameter=([\w.-]+)>\n?(.*?)\n?</parameter>|<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL
+_PART: Final = re.compile(
+    r"<parameter(?:=| name=\")(?P<tag>[\w.-]+)\"?>\n?(?P<tagged>.*?)\n?</parameter>"
+    r"|<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>"
+    r"|\b(?P<keyword>\w+)=(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<bare>[\w.+-]+))(?=\s*[,)])"
+    r"|(?P<token><[|\uff5c][^<>]*>|</?[\w:]+>|\[[A-Z_]+\])"
+    r"|(?P<json>[\[{](?=\s*[\[\]{}\"\d]))"
+    r"|(?:functions\.)?(?P<word>[\w.-]+)(?::\d+)?",
+    re.DOTALL,
 )
 _FENCE: Final = re.compile(r"```(?:json)?\s*")
 _SPACE: Final = re.compile(r"\s+")
@@ -49,7 +65,10 @@ class WrittenCalls:
 
     def __init__(self, tools: Mapping[str, Mapping[str, Any]]) -> None:
         self._tools = tools
+        self._spoken = [f"commentaryto=functions.{name}" for name in tools]
+        self._spoken += [f"{opening}{name}(" for name in tools for opening in ("", "[")]
         self._heads = [f'{opening}{head}{name}"' for name in tools for head in _HEADS for opening in ("", "[")]
+        self._heads += self._spoken
         self._held = ""
         self._said = False
         """Whether text followed the beginning or the last call."""
@@ -114,6 +133,8 @@ class WrittenCalls:
 
     def _bare(self, *, ended: bool) -> tuple[list[Piece], str] | None:
         lead = self._held.lstrip()
+        if _compact(lead).startswith(tuple(self._spoken)):
+            return (list(self._calls(lead)), "") if ended else None
         fence = _FENCE.match(lead)
         body = lead[fence.end() :] if fence else lead
         try:
@@ -124,41 +145,54 @@ class WrittenCalls:
         rest = body[end:].lstrip()
         if fence and not ended and not rest.startswith("```"):
             return None
-        return list(_from_json(value)), rest.removeprefix("```") if fence else rest
+        return list(self._from_json(value)), rest.removeprefix("```") if fence else rest
 
     def _calls(self, written: str) -> Iterator[Piece]:
         """Yield the calls of a text with its tags."""
         if written == _STRAY:
             return
-        body = written.removeprefix("<tool_call>").removesuffix(_STRAY).removeprefix("[TOOL_CALLS]").strip()
-        if functions := _FUNCTION.findall(body):
-            for name, given in functions:
-                yield self._named(name, given)
-        elif body.startswith(("{", "[")):
-            try:
-                while body:
-                    value, end = _JSON.raw_decode(body)
-                    yield from _from_json(value)
-                    body = body[end:].lstrip(" \n\r\t,;")
-            except (ValueError, RecursionError):
-                yield UnreadableCall()
-        elif (named := _NAMED.fullmatch(body)) is not None:
-            yield self._named(named[1], named[2])
-        else:
+        name, at, found, arguments, more = "", 0, False, dict[str, Any](), False
+        while (part := _PART.search(written, at)) is not None:
+            at = part.end()
+            if part["json"]:
+                try:
+                    value, at = _JSON.raw_decode(written, part.start())
+                except (ValueError, RecursionError):
+                    yield UnreadableCall()
+                    return
+                yield from [_call(name, value)] if name else self._from_json(value)
+                name, found = "", True
+            elif part["word"] in self._tools:
+                if name:
+                    yield _written(name, arguments, more=more)
+                name, found, arguments, more = part["word"], True, {}, False
+            elif part["word"]:
+                more = True
+            elif not part["token"]:
+                key = (part["tag"] or part["key"] or part["keyword"]).strip()
+                given = next(filter(None, map(part.group, ("tagged", "value", "double", "single", "bare"))), "")
+                arguments[key] = self._typed(name, key, given)
+        if name:
+            yield _written(name, arguments, more=more)
+        elif not found:
             yield UnreadableCall()
 
-    def _named(self, name: str, given: str) -> WrittenCall | UnreadableCall:
-        """Return the call of ``name`` with arguments as JSON or as tagged parameters."""
-        given = given.strip()
-        if given.startswith("{"):
-            return _call(name, given)
+    def _typed(self, name: str, key: str, text: str) -> Any:
         properties = self._tools.get(name, {}).get("properties", {})
-        arguments: dict[str, Any] = {}
-        for one, value, other, other_value in _PARAMETER.findall(given):
-            key = (one or other).strip()
-            is_string = "string" in str(properties.get(key, {}).get("type", "string"))
-            arguments[key] = value or other_value if is_string else _value(value or other_value)
-        return UnreadableCall() if given and not arguments else WrittenCall(name, json.dumps(arguments))
+        return text if "string" in str(properties.get(key, {}).get("type", "string")) else _value(text)
+
+    def _from_json(self, value: Any) -> Iterator[WrittenCall | UnreadableCall]:
+        """Yield the calls in a decoded JSON value."""
+        for one in value if isinstance(value, list) else [value]:
+            inner = one.get("function") if isinstance(one, dict) else None
+            call = inner if isinstance(inner, dict) else one
+            name = call.get("name") if isinstance(call, dict) else None
+            if isinstance(name, str):
+                short = name.removeprefix("functions.")
+                given = call.get("arguments", call.get("parameters", {}))
+                yield _call(short if short in self._tools else name, given)
+            else:
+                yield UnreadableCall()
 
 
 def _compact(lead: str) -> str:
@@ -173,16 +207,9 @@ def _value(text: str) -> Any:
         return text
 
 
-def _from_json(value: Any) -> Iterator[WrittenCall | UnreadableCall]:
-    """Yield the calls in a decoded JSON value."""
-    for one in value if isinstance(value, list) else [value]:
-        inner = one.get("function") if isinstance(one, dict) else None
-        call = inner if isinstance(inner, dict) else one
-        name = call.get("name") if isinstance(call, dict) else None
-        if isinstance(name, str):
-            yield _call(name, call.get("arguments", call.get("parameters", {})))
-        else:
-            yield UnreadableCall()
+def _written(name: str, arguments: dict[str, Any], *, more: bool) -> WrittenCall | UnreadableCall:
+    """Return a call with arguments that were written one by one; ``more``: other words follow the name, too."""
+    return UnreadableCall() if more and not arguments else WrittenCall(name, json.dumps(arguments))
 
 
 def _call(name: str, arguments: Any) -> WrittenCall | UnreadableCall:
