@@ -10,7 +10,7 @@ from typing import Final
 
 from chat_app.offline.calculating.calculations import calculations, is_calculator
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.calls import comparison, plan, sort_tools
+from chat_app.offline.extraction.calls import comparison, kind_of_function, plan
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
 from chat_app.offline.extraction.evidence import EvidencePassage
@@ -20,6 +20,7 @@ from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.schema_filling.structured import formatted
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
+from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.quotable_units import sentences
 
 _GREETING: Final = re.compile(
@@ -53,7 +54,7 @@ class ExtractiveModel:
         computed, alone = calculations(prompt.functions, turns)
         calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt, computed, alone=alone)
         if calls:
-            yield Thought(_doing(calls, prompt))
+            yield Thought(_doing(calls, prompt.functions))
             for call in calls if prompt.parallel else calls[:1]:
                 yield call
             return
@@ -94,16 +95,15 @@ def _calls(question: str, current: Exchange, prompt: ModelInput, computed: list[
     return [*(call for call in planned if (call.name, asked_for(call.arguments)) not in made), *computed]
 
 
-def _doing(calls: Sequence[Call], prompt: ModelInput) -> str:
-    """What the calls do, for the reasoning summary."""
-    box = sort_tools(prompt.functions)
-    places = {function.name: phrases.GUIDELINES for function in box.documents}
-    places.update({function.name: phrases.DRUGS for function in box.drugs})
-    comparing = {function.name for function in box.interactions}
-    searched = list(dict.fromkeys(places[call.name] for call in calls if call.name in places))
-    said = [phrases.SEARCHING.format(places=phrases.listed(searched))] if searched else []
-    said += [phrases.COMPARING.format(names=asked_for(call.arguments)) for call in calls if call.name in comparing]
-    others = [call.name for call in calls if call.name not in comparing and call.name not in places]
+def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn]) -> str:
+    """Return what the calls do, for the reasoning summary."""
+    kinds = {function.name: kind_of_function(function) for function in functions}
+    places = {"documents": phrases.GUIDELINES, "drugs": phrases.DRUGS}
+    searched = [places[kinds[call.name]] for call in calls if kinds[call.name] in places]
+    said = [phrases.SEARCHING.format(places=phrases.listed(list(dict.fromkeys(searched))))] if searched else []
+    compared = [asked_for(call.arguments) for call in calls if kinds[call.name] == "interactions"]
+    others = [call.name for call in calls if kinds[call.name] == "other"]
+    said += [phrases.COMPARING.format(names=names) for names in compared]
     return " ".join([*said, *([phrases.CALLING.format(names=phrases.listed(others))] if others else [])])
 
 

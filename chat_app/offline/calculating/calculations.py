@@ -24,7 +24,7 @@ from chat_app.offline.calculating.measurements import (
     values_with_unit,
 )
 from chat_app.offline.extraction.dialogue import Exchange
-from chat_app.offline.schema_filling.schemas import branch, resolve
+from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.figures import UNITS
@@ -127,7 +127,7 @@ class _Reading:
         others = self.calculator.other_words(text)
         if others and _WANTED.search(text) is None and not self.is_complete:
             return False
-        takes_drugs = any(schema.get("type") == "array" for schema in self.calculator.properties.values())
+        takes_drugs = any(schema["type"] == "array" for schema in self.calculator.properties.values())
         return takes_drugs or not any(map(has_drug_stem, others))
 
     def _has_value(self, text: str, start: int, end: int) -> bool:
@@ -150,18 +150,13 @@ class _Calculator:
         self._names = any_of(listed(function.description or "", "Also") or [function.name])
         self._result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
-        self.criteria = [name for name, part in self.properties.items() if part.get("type") == "boolean"]
+        self.criteria = [name for name, part in self.properties.items() if part["type"] == "boolean"]
         self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
 
     def _plain(self, schema: object) -> Json:
-        """Return the schema without null and references; its description is always there."""
-        found = resolve(schema, self._root)
-        part = branch(found, self._root)
-        merged = {**resolve(part, self._root), **_described(found)} if part is not None else found
-        kind = merged.get("type")
-        if isinstance(kind, list):
-            merged = {**merged, "type": next((one for one in kind if one != "null"), "null")}
-        return {"description": "", **merged}
+        """Return the schema without null and references; its kind and its description are always there."""
+        part = part_of(schema, self._root)
+        return {"description": "", **part.schema, "type": part.kind}
 
     def other_words(self, text: str) -> list[str]:
         """Return the words of ``text`` that are neither the calculator's name nor a part of its inputs."""
@@ -186,9 +181,9 @@ class _Calculator:
         for name, schema in self.properties.items():
             if isinstance(schema.get("enum"), list):
                 value: Any = only_option(schema, rest)
-            elif schema.get("type") == "boolean":
+            elif schema["type"] == "boolean":
                 value = finding(schema, rest)
-            elif schema.get("type") == "array":
+            elif schema["type"] == "array":
                 value = self._items(schema, rest) or None
             else:
                 continue
@@ -234,7 +229,7 @@ class _Calculator:
 def _measurements(calculators: Sequence[_Calculator]) -> list[str]:
     """Return the names of measurements, without those that name a criterion too, and without ages."""
     schemas = [(calculator, schema) for calculator in calculators for schema in calculator.properties.values()]
-    criteria = {name for _, schema in schemas if schema.get("type") == "boolean" for name in aliases(schema)}
+    criteria = {name for _, schema in schemas if schema["type"] == "boolean" for name in aliases(schema)}
     measured = [
         schema for calculator, schema in schemas if _is_quantity(schema) and "years" not in calculator.units(schema)
     ]
@@ -257,10 +252,6 @@ def _keep(reading: _Reading, name: str, stated: Sequence[Measured]) -> None:
 def _is_quantity(schema: object) -> bool:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     return isinstance(properties, dict) and set(properties) == {"value", "unit"}
-
-
-def _described(schema: Json) -> Json:
-    return {"description": schema["description"]} if "description" in schema else {}
 
 
 def _named(calculators: Sequence[_Calculator], text: str) -> list[_Calculator]:

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
@@ -10,7 +11,6 @@ from chat_app.offline.wire.schema_limits import at_reference, matcher
 
 Json = dict[str, Any]
 _LONGEST_REFERENCE: Final = 12
-_Maker = Callable[[Any], str]
 FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "date": (re.compile(r"\b\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d)\b"), "1970-01-01"),
     "time": (re.compile(r"\b(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|[+-]\d\d:\d\d)"), "00:00:00Z"),
@@ -27,10 +27,59 @@ FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "uri": (re.compile(r"\bhttps?://[\w./?=&%#-]*[\w/]", re.ASCII), "about:blank"),
 }
 """For each format, the pattern that finds a value in a text, and the value that means none is known."""
+_CHARACTERS: Final = "0Aa -_" + "".join(map(chr, range(33, 0x3000)))
+"""What a character of a pattern may be, in the order of preference."""
 
 
-def resolve(schema: object, root: Json) -> Json:
-    """Return the schema behind ``$ref``s, with the parts of an ``allOf`` merged; ``True`` allows anything."""
+@dataclass(frozen=True)
+class Part:
+    """A part of a schema without references, merged parts and choices."""
+
+    schema: Json
+    nullable: bool
+    references: frozenset[str]
+    """The references that lead to it."""
+
+    @property
+    def kind(self) -> str:
+        """The JSON type that the part asks for; the first that is not null."""
+        found = self.schema
+        if kinds := _kinds(found):
+            return next((kind for kind in kinds if kind != "null"), "null")
+        if "properties" in found or "additionalProperties" in found:
+            return "object"
+        if "items" in found or "prefixItems" in found:
+            return "array"
+        return "number" if {"minimum", "maximum", "multipleOf"} & found.keys() else "string"
+
+
+def part_of(schema: object, root: Json) -> Part:
+    """Return what ``schema`` asks for; of a choice the first branch that is not null. ``True`` allows anything."""
+    found: Json = schema if isinstance(schema, dict) else {}
+    references: set[str] = set()
+    nullable = False
+    for _ in range(_LONGEST_REFERENCE):
+        references.update(each for each in [found.get("$ref")] if isinstance(each, str))
+        found = _resolved(found, root)
+        nullable = nullable or "null" in _kinds(found)
+        choices = [*found.get("anyOf", ()), *found.get("oneOf", ())]
+        if not choices:
+            break
+        values = [choice for choice in choices if _kinds(_resolved(choice, root)) != ["null"]]
+        nullable = nullable or len(values) < len(choices)
+        beside = {key: value for key, value in found.items() if key not in {"anyOf", "oneOf"}}
+        chosen = values[0] if values else {"type": "null"}
+        found = _merged(beside, chosen if isinstance(chosen, dict) else {})
+    return Part(found, nullable, frozenset(references))
+
+
+def _kinds(schema: Json) -> list[str]:
+    kinds = schema.get("type", [])
+    return kinds if isinstance(kinds, list) else [kinds]
+
+
+def _resolved(schema: object, root: Json) -> Json:
+    """Return the schema behind references, with the parts of an ``allOf`` merged."""
     found: Json = schema if isinstance(schema, dict) else {}
     for _ in range(_LONGEST_REFERENCE):
         reference = found.get("$ref")
@@ -38,16 +87,13 @@ def resolve(schema: object, root: Json) -> Json:
             break
         beside = {key: value for key, value in found.items() if key != "$ref"}
         found = {**at_reference(root, reference), **beside}
-    parts = found.get("allOf")
-    if not isinstance(parts, list):
-        return found
     merged = {key: value for key, value in found.items() if key != "allOf"}
-    for part in parts:
-        merged = _merge(merged, resolve(part, root))
+    for part in found.get("allOf", ()):
+        merged = _merged(merged, _resolved(part, root))
     return merged
 
 
-def _merge(one: Json, other: Json) -> Json:
+def _merged(one: Json, other: Json) -> Json:
     merged = {**one, **other}
     if "properties" in one and "properties" in other:
         shared = set(one["properties"]) & set(other["properties"])
@@ -61,70 +107,25 @@ def _merge(one: Json, other: Json) -> Json:
     return merged
 
 
-def kind_of_schema(schema: Json) -> str:
-    """The JSON type that a schema asks for; the first that is not null."""
-    kind = "null" if is_only_null(schema) else schema.get("type")
-    if isinstance(kind, list):
-        return next((part for part in kind if part != "null"), "null")
-    if isinstance(kind, str):
-        return kind
-    if "properties" in schema or "additionalProperties" in schema:
-        return "object"
-    if "items" in schema or "prefixItems" in schema:
-        return "array"
-    return "number" if {"minimum", "maximum", "multipleOf"} & schema.keys() else "string"
-
-
-def is_nullable(schema: object) -> bool:
-    """True when the schema takes null."""
-    if not isinstance(schema, dict):
-        return False
-    kind = schema.get("type")
-    if kind == "null" or (isinstance(kind, list) and "null" in kind):
-        return True
-    return any(is_nullable(part) for key in ("anyOf", "oneOf") for part in schema.get(key, ()))
-
-
-def is_only_null(schema: object) -> bool:
-    """True when the schema takes nothing but null."""
-    if not isinstance(schema, dict):
-        return False
-    choices = [part for key in ("anyOf", "oneOf") for part in schema.get(key, ())]
-    return schema.get("type") == "null" or (bool(choices) and all(map(is_only_null, choices)))
-
-
-def branch(schema: Json, root: Json) -> Json | None:
-    """Return the first branch of a choice that is not just null, merged with the constraints beside the choice."""
-    for key in ("anyOf", "oneOf"):
-        for part in schema.get(key, ()):
-            if not is_only_null(resolve(part, root)):
-                beside = {name: value for name, value in schema.items() if name not in {"anyOf", "oneOf"}}
-                return _merge(beside, part if isinstance(part, dict) else {})
-    return None
-
-
 def fits_number(value: float, schema: Json) -> bool:
-    """True when a number is within the bounds of a schema."""
+    """Return whether a number is within the bounds of a schema."""
     step = schema.get("multipleOf")
     return bool(
         schema.get("minimum", value) <= value <= schema.get("maximum", value)
         and schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
-        and (not step or _is_whole(value / step))
+        and (
+            not step or (math.isfinite(value / step) and math.isclose(value / step, round(value / step), abs_tol=1e-9))
+        )
     )
 
 
-def _is_whole(ratio: float) -> bool:
-    return math.isfinite(ratio) and math.isclose(ratio, round(ratio), abs_tol=1e-9)
-
-
 def default_number(schema: Json, *, whole: bool) -> float | int:
-    """The default, or the number nearest to zero that the bounds allow, as far as it is easily found."""
+    """Return the default, or the number nearest to zero that the bounds allow, as far as it is easily found."""
     low = max(schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf))
     high = min(schema.get("maximum", math.inf), schema.get("exclusiveMaximum", math.inf))
     step = schema.get("multipleOf") or 1
     near = max(low, min(0, high))
-    ratio = near / step
-    steps = math.floor(ratio) if math.isfinite(ratio) else 0
+    steps = math.floor(near / step) if math.isfinite(near / step) else 0
     tried: list[float] = [schema.get("default", 0), 0, near, (low + high) / 2 if low > -math.inf else near]
     tried += [step * (steps + more) for more in (0, 1, -1, 2)]
     for value in tried:
@@ -134,22 +135,21 @@ def default_number(schema: Json, *, whole: bool) -> float | int:
 
 
 def fits_text(value: str, schema: Json) -> bool:
-    """True when a string has the length, the pattern and, where it is known, the format that a schema asks for."""
+    """Return whether a string has the length, the pattern and, where it is known, the format of a schema."""
     known = FORMATS.get(str(schema.get("format")))
     return (
         schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
         and (known is None or known[0].fullmatch(value) is not None or value == known[1])
-        and (pattern_of(schema) is None or matcher(schema["pattern"]).isinstance_python(value))
+        and (not has_pattern(schema) or matcher(schema["pattern"]).isinstance_python(value))
     )
 
 
-def pattern_of(schema: Json) -> re.Pattern[str] | None:
-    """The schema's pattern, when it is one that can be read here."""
-    pattern = schema.get("pattern")
+def has_pattern(schema: Json) -> bool:
+    """Return whether the schema has a pattern that Python can read as well."""
     try:
-        return re.compile(pattern) if isinstance(pattern, str) else None
+        return bool(re.compile(schema.get("pattern", "")).pattern)
     except re.error:
-        return None
+        return False
 
 
 def default_text(schema: Json) -> str:
@@ -158,49 +158,32 @@ def default_text(schema: Json) -> str:
     if isinstance(default, str) and fits_text(default, schema):
         return default
     known = FORMATS.get(str(schema.get("format")))
-    pattern = pattern_of(schema)
-    text = known[1] if known else emptiest(pattern.pattern) if pattern else ""
+    text = known[1] if known else emptiest(schema["pattern"]) if has_pattern(schema) else ""
     return text.ljust(schema.get("minLength", 0))
 
 
 def emptiest(pattern: str) -> str:
-    """A short string that ``pattern`` matches, as a rule: zeros for digits, the first letter of a range."""
+    """Return a short string that ``pattern`` matches, as a rule: zeros for digits."""
     # The standard library's own reading of a pattern; it has no public name.
     parser: Any = import_module("re._parser")
-    return "".join(_emptiest(part) for part in parser.parse(pattern))
+    return "".join(map(_emptiest, parser.parse(pattern)))
 
 
 def _emptiest(part: Any) -> str:
     name, argument = str(part[0]), part[1]
-    makers: Mapping[str, _Maker] = {
-        "LITERAL": chr,
-        "NOT_LITERAL": lambda char: "0" if char != ord("0") else "1",
-        "ANY": lambda _: "0",
-        "IN": _one_of,
-        "MAX_REPEAT": lambda repeat: repeat[0] * "".join(map(_emptiest, repeat[2])),
-        "MIN_REPEAT": lambda repeat: repeat[0] * "".join(map(_emptiest, repeat[2])),
-        "SUBPATTERN": lambda group: "".join(map(_emptiest, group[3])),
-        "BRANCH": lambda branches: "".join(map(_emptiest, branches[1][0])),
-    }
-    return makers[name](argument) if name in makers else ""
-
-
-def _one_of(choices: Any) -> str:
-    kind, argument = str(choices[0][0]), choices[0][1]
-    if kind == "NEGATE":
-        return next((char for char in "0A -" if not any(_holds(choice, char) for choice in choices[1:])), "_")
-    if kind == "RANGE":
-        return chr(argument[0])
-    if kind == "CATEGORY":
-        return {"CATEGORY_SPACE": " ", "CATEGORY_NOT_WORD": " ", "CATEGORY_NOT_DIGIT": "A"}.get(str(argument), "0")
-    return chr(argument)
-
-
-def _holds(choice: Any, char: str) -> bool:
-    kind, argument = str(choice[0]), choice[1]
-    if kind == "RANGE":
-        return bool(argument[0] <= ord(char) <= argument[1])
-    if kind == "LITERAL":
-        return bool(argument == ord(char))
-    held = {"CATEGORY_DIGIT": char.isdigit(), "CATEGORY_WORD": char.isalnum(), "CATEGORY_SPACE": char.isspace()}
-    return held.get(str(argument), True)
+    match name:
+        case "LITERAL":
+            return chr(argument)
+        case "NOT_LITERAL" | "ANY" | "IN":
+            compiler: Any = import_module("re._compiler")
+            parser: Any = import_module("re._parser")
+            one = compiler.compile(parser.SubPattern(parser.State(), [part]))
+            return next(filter(one.match, _CHARACTERS), "")
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            return int(argument[0]) * "".join(map(_emptiest, argument[2]))
+        case "SUBPATTERN":
+            return "".join(map(_emptiest, argument[3]))
+        case "BRANCH":
+            return "".join(map(_emptiest, argument[1][0]))
+        case _:
+            return ""
