@@ -74,7 +74,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "Which anticoagulant is preferred in atrial fibrillation?",
             (),
             "What if the patient is on dialysis?",
-            "Which anticoagulant is preferred in atrial fibrillation on dialysis?",
+            "Which anticoagulant is preferred in atrial fibrillation, the patient is on dialysis?",
         ),
         (
             "How is pneumonia treated in outpatients without comorbidity?",
@@ -86,7 +86,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "Which oxygen saturation is the target in adults with asthma?",
             (),
             "What about children?",
-            "Which oxygen saturation is the target with asthma in children?",
+            "Which oxygen saturation is the target in children with asthma?",
         ),
         (
             "Can metformin extended release be crushed?",
@@ -101,8 +101,21 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "metformin contraindications, contrast?",
         ),
         ("metformin interactions", ("metformin",), "and alcohol?", "metformin interactions, alcohol?"),
-        ("metformin dosage", ("metformin",), "and tradjenta?", "tradjenta dosage"),
-        ("metformin dosage", ("metformin",), "and aspirin?", "aspirin dosage"),
+        ("metformin dosage", ("metformin",), "and tradjenta?", "tradjenta dosage?"),
+        ("metformin dosage", ("metformin",), "and aspirin?", "aspirin dosage?"),
+        ("edoxaban dosage", ("edoxaban",), "and with a CrCl of 40?", "edoxaban dosage with a CrCl of 40?"),
+        (
+            "dabigatran reversal",
+            ("dabigatran",),
+            "for warfarin with an INR of 5",
+            "for warfarin with an INR of 5 reversal?",
+        ),
+        (
+            "strengths of levothyroxine",
+            ("levothyroxine",),
+            "What is the dose in elderly patients?",
+            "What is the dose in elderly patients (levothyroxine)?",
+        ),
         (
             "What formulations of metformin are available?",
             ("metformin",),
@@ -120,11 +133,11 @@ def test_a_follow_up_is_completed_from_the_question_before(
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
-        ("and intravenously?", "ondansetron dose in an adult intravenously?"),
-        ("what about IV", "ondansetron dose in an adult IV?"),
-        ("and IV metformin?", "IV metformin oral dose in an adult"),
-        ("IV ondansetron", "ondansetron dose in an adult IV?"),
-        ("eye drops?", "ondansetron dose in an adult eye drops?"),
+        ("and intravenously?", "ondansetron intravenously dose in an adult?"),
+        ("what about IV", "ondansetron IV dose in an adult?"),
+        ("and IV metformin?", "IV metformin dose in an adult?"),
+        ("IV ondansetron", "IV ondansetron dose in an adult?"),
+        ("eye drops?", "ondansetron eye drops dose in an adult?"),
         ("How is ondansetron stored?", "How is ondansetron stored?"),
     ],
 )

@@ -1,8 +1,9 @@
 """Makes a follow-up question complete, from the questions before it and the drugs that were found for them.
 
-"What about in patients with kidney disease?" after "What are the contraindications for ACE inhibitors?" becomes
-"What are the contraindications for ACE inhibitors in patients with kidney disease?". Every word of the result is
-the user's, or a name that the drug database found in the user's words.
+What a follow-up says takes the place of the words of the same kind in the question before: a medicine of the
+medicine, a form of the form, children of adults. Where there are none it is added. A pronoun, or a question that only
+asks for a part of a label, gets the medicines before. Every word of the result is the user's, or a name that the drug
+database found in the user's words.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
+from itertools import chain, repeat
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -22,16 +24,15 @@ from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
-from tools.language.quotable_units import term_set
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.patient_values import value_names
 
 _LEAD: Final = re.compile(
-    r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
-    r"(?:what about|how about|what if|and(?: what)?(?: about)?|what of|und|und was ist mit|y)\b\s*",
+    r"^\s*(?:(?:and|but|or|so|then|also|ok(?:ay)?|thanks|thank you|(?:what|how) about|what (?:if|of)"
+    r"|und(?: was ist mit)?|y)\b[,.!]?\s*)+",
     re.IGNORECASE,
 )
-_CONNECTIVE: Final = re.compile(r"^\s*(?:and|but|also|or|so|then|what if)\b[,]?\s*", re.IGNORECASE)
 _PRONOUN: Final = re.compile(
     r"\b(?:it|its|they|them|their|these|those|this|that)(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
     r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
@@ -44,11 +45,7 @@ _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE
 _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
-_PLACE: Final = re.compile(rf"^{_PLACES}", re.IGNORECASE)
-_PATIENT: Final = re.compile(
-    r"^(?:the |a |my |this )?(?:patients?|person|people|someone) (?:is|are|has|have|who (?:is|are|has|have)) ",
-    re.IGNORECASE,
-)
+_PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
 _OFFER: Final = re.compile(re.escape(phrases.DID_YOU_MEAN).replace(re.escape("{names}"), "(.+?)"))
 _YES: Final = re.compile(
     r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did))\b[^?]{0,30}$", re.IGNORECASE
@@ -75,7 +72,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
         now = offered if turn is turns[-1] else used
         alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
         before = resolved if on_result else topic if alike or _refers(question) else ""
-        resolved = _confirmed(question, resolved, answer) or _resolve(question, before, evidence)
+        resolved = _confirmed(question, resolved, answer) or _completed(question, before, evidence)
         answer = turn.answer
         found = gather(turn.outputs)
         if not found.calculations or found.searched_documents or found.lookups:
@@ -85,104 +82,80 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
 
 
 def _confirmed(question: str, before: str, answer: str) -> str:
-    """The question before with the name that "Did you mean ...?" offered, when ``question`` takes it up."""
+    """Return the question before with the name that "Did you mean ...?" offered, when ``question`` takes it up."""
     offered = _OFFER.search(answer)
-    if offered is None:
-        return ""
-    names = re.split(r", | or ", offered.group(1))
-    said = _ENDING.sub("", question).lower()
-    chosen = next((name for name in names if name.lower() == re.sub(r"^yes\W+", "", said)), None)
-    if chosen is None and _YES.match(question):
-        chosen = names[0]
-    misspelt = difflib.get_close_matches((chosen or "").lower(), re.findall(r"[\w-]+", before.lower()), n=1)
-    return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if chosen and misspelt else ""
+    names = re.split(r", | or ", offered[1]) if offered else []
+    said = re.sub(r"^yes\W+", "", _ENDING.sub("", question).lower())
+    chosen = next((name for name in names if name.lower() == said), names[0] if names and _YES.match(question) else "")
+    misspelt = difflib.get_close_matches(chosen.lower(), re.findall(r"[\w-]+", before.lower()), n=1) if chosen else []
+    return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
 
 
-def _resolve(question: str, before: str, evidence: Evidence) -> str:
-    rest = _ENDING.sub("", _CONNECTIVE.sub("", _LEAD.sub("", question)))
-    known = subjects(before, evidence)
-    if known and (other := _by_route(before, rest, known)):
-        return other
+def _completed(question: str, before: str, evidence: Evidence) -> str:
     if not before or not is_follow_up(question):
         return question
-    if not rest:
-        return before
-    if _PLACE.match(rest) or _PATIENT.match(rest) or (opposite_of(rest) and not _PRONOUN.search(rest)):
-        return _narrowed(before, rest)
+    rest = _ENDING.sub("", _LEAD.sub("", question))
+    before, known = _ENDING.sub("", before), subjects(before, evidence)
     if _PRONOUN.search(rest):
-        return (
-            f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({_ENDING.sub('', before)})?"
-        )
-    if known and only_parts(rest):
+        return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({before})?"
+    if known and _asks_part(rest):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
-    if known and _may_be_medicine(rest) and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
-        return _replaced(before, known, rest)
-    return f"{_ENDING.sub('', before)}, {rest}?"
+    if replaced := _replaced(before, rest, known):
+        return replaced
+    return f"{before}{' ' if _PLACE.match(rest) else ', '}{rest}?" if rest else before
 
 
 def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
-    """The drugs and classes that ``before`` names, in its own words."""
+    """Return the drugs and classes that ``before`` names, in its own words."""
     records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
-    names = [name for record in records for name in (record.matched_on, record.name) if name]
-    found = {match.group().lower(): match.group() for name in names if (match := _mention(name, before))}
-    return tuple(found.values())
+    names = (re.sub(r"\s*\(.*", "", name) for record in records for name in (record.matched_on, record.name))
+    mentions = (re.search(rf"\b{re.escape(name)}s?\b", before, re.IGNORECASE) for name in names if name)
+    return tuple({match[0].lower(): match[0] for match in mentions if match}.values())
 
 
-def _mention(name: str, text: str) -> re.Match[str] | None:
-    plain = re.sub(r"\s*\(.*", "", name)
-    return re.search(rf"\b{re.escape(plain)}s?\b", text, re.IGNORECASE) if plain else None
-
-
-def _narrowed(before: str, rest: str) -> str:
-    """``before`` asked of other patients: what ``rest`` says takes the place of its opposite, or is added."""
-    rest = _PATIENT.sub("", rest)
-    joined = rest if _PLACE.match(rest) else f"in {rest}"
-    repeated = re.search(re.escape(" ".join(joined.split()[:2])) + r"\b", before, re.IGNORECASE)
-    if repeated:
-        return f"{before[: repeated.start()].rstrip()} {joined}?"
-    opposite = opposite_of(rest)
-    match = opposite.search(before) if opposite else None
-    if match is None:
-        return f"{_ENDING.sub('', before)} {joined}?"
-    phrase = re.search(rf"\b(?:in|for|of|with)?\s*{re.escape(before[match.start() : match.end()])}[\w-]*", before)
-    start, end = phrase.span() if phrase else match.span()
-    return f"{_ENDING.sub('', before[:start] + before[end:])} {joined}?".replace("  ", " ")
-
-
-def _by_route(before: str, rest: str, known: Sequence[str]) -> str:
-    """``before`` asked of the form or route that ``rest`` names instead; empty when it names another thing."""
-    named = {word for name in known for word in fold_name(name).split()}
-    ways = _ways(rest)
-    others = [word for word in rest.split() if word not in ways and term_set(word) and fold_name(word) not in named]
-    if not ways or others:
+def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
+    """Return ``before`` with ``rest`` in the place of words of its kind; empty where it has none."""
+    kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b.*"] if _PLACE.match(rest) else []
+    if len(terms(rest)) <= _FEW and _may_be_medicine(rest):
+        kinds += map(re.escape, known)
+    if _ways(rest):
+        kinds += map(re.escape, _ways(before))
+    if other_side := opposite_of(rest):
+        kinds.append(rf"(?:{other_side.pattern})[\w-]*")
+    joint = r"(?:\b(?:in|for|of|with) )?" if _PLACE.match(rest) else ""
+    pattern = re.compile(rf"(?:(?:,|\band|\bor) )?{joint}(?:{'|'.join(kinds)})", re.IGNORECASE)
+    if not kinds or not pattern.search(before):
         return ""
-    kept = [word for word in before.split() if not is_form_word(fold_name(word))]
-    return f"{_ENDING.sub('', ' '.join(kept))} {' '.join(ways)}?"
+    places = chain([rest], repeat(""))
+    return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"
 
 
 def _ways(text: str) -> list[str]:
-    """The words of ``text`` that name a form or route."""
-    return [word for word in _ENDING.sub("", text).split() if is_form_word(fold_name(word))]
+    """Return the words of ``text`` that name a form or route."""
+    return [word for word in text.split() if is_form_word(fold_name(word))]
 
 
 def is_follow_up(question: str) -> bool:
     """Return whether ``question`` can be understood only with the one before."""
-    if _refers(question):
+    if _refers(question) or _asks_part(question):
         return True
     if _CLAUSE.match(question) and _unusual(question):
         return False
-    if len(terms(question)) <= _FEW and _PLACE.match(question.strip()):
+    if len(terms(question)) <= _FEW and _PLACE.match(question):
         return True
     most = 1 if _INTERROGATIVE.match(question) else 2
-    return only_parts(question) or (1 <= len(terms(question)) <= most and len(question.split()) <= _FEW)
+    return 1 <= len(terms(question)) <= most and len(question.split()) <= _FEW
 
 
 def _refers(question: str) -> bool:
     """Return whether ``question`` says that it goes on from the one before."""
-    if _LEAD.match(question) or _CONNECTIVE.match(question):
-        return True
     pronoun = _PRONOUN.search(question) and not (_EXPLETIVE.search(question) and _unusual(question))
-    return bool(pronoun) and len(terms(question)) <= _FEW
+    return _LEAD.match(question) is not None or (bool(pronoun) and len(terms(question)) <= _FEW)
+
+
+def _asks_part(question: str) -> bool:
+    """Return whether ``question`` asks for a part of a record or label, of whatever patients, and names no subject."""
+    return only_parts(re.split(rf"\b{_PLACES}", question, maxsplit=1, flags=re.IGNORECASE)[0])
 
 
 def _unusual(question: str) -> bool:
@@ -191,14 +164,9 @@ def _unusual(question: str) -> bool:
 
 
 def _may_be_medicine(text: str) -> bool:
-    """Return whether ``text`` holds a medicine or an uncommon word, diseases, foods and the like aside."""
-    words = [word for word in fold_name(text).split() if word not in CONTEXT]
+    """Return whether a medicine, or an uncommon word that is no disease, form or value, is what ``text`` is about."""
+    if _INTERROGATIVE.match(text) or _PLACE.match(text.removeprefix("for ")):
+        return False
+    named = {*CONTEXT, *fold_name(value_names(text)).split()}
+    words = [word for word in fold_name(text).split() if not (word in named or word.isdigit() or is_form_word(word))]
     return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
-
-
-def _replaced(before: str, known: Sequence[str], named: str) -> str:
-    first, *others = known
-    result = before.replace(first, named, 1)
-    for other in others:
-        result = re.sub(rf"\s*(?:,|and|or)?\s*{re.escape(other)}", "", result, count=1)
-    return result
