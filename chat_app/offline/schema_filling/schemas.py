@@ -32,7 +32,7 @@ _CHARACTERS: Final = "0Aa -_" + "".join(map(chr, range(33, 0x3000)))
 
 
 @dataclass(frozen=True)
-class Part:
+class SchemaPart:
     """A part of a schema without references, merged parts and choices."""
 
     schema: Json
@@ -53,7 +53,7 @@ class Part:
         return "number" if {"minimum", "maximum", "multipleOf"} & found.keys() else "string"
 
 
-def part_of(schema: object, root: Json) -> Part:
+def part_of(schema: object, root: Json) -> SchemaPart:
     """Return what ``schema`` asks for; of a choice the first branch that is not null. ``True`` allows anything."""
     found: Json = schema if isinstance(schema, dict) else {}
     references: set[str] = set()
@@ -70,7 +70,7 @@ def part_of(schema: object, root: Json) -> Part:
         beside = {key: value for key, value in found.items() if key not in {"anyOf", "oneOf"}}
         chosen = values[0] if values else {"type": "null"}
         found = _merged(beside, chosen if isinstance(chosen, dict) else {})
-    return Part(found, nullable, frozenset(references))
+    return SchemaPart(found, nullable, frozenset(references))
 
 
 def _kinds(schema: Json) -> list[str]:
