@@ -151,10 +151,10 @@ def _library() -> tuple[str, ...]:
     """Return the sentences and rows of the demonstration, which tell of no emergency, with ``{drug}`` for names."""
     texts = [file.read_text(encoding="utf-8").split("\n---\n", 1)[1] for file in sorted(DEMO_FOLDER.glob("*.md"))]
     names: set[str] = set()
-    for file in sorted(demo.FOLDER.glob("*.json")):
-        for record in json.loads(file.read_text(encoding="utf-8"))["records"]:
-            names.update(*(name.lower().split() for name in (record["generic_name"], *record["brand_names"])))
-            texts += ["\n".join(said) for section, said in record["label"].items() if section != _OVERDOSAGE]
+    for record in demo.records():
+        names.update(*(name.lower().split() for name in (record.generic_name, *record.brand_names)))
+        sections = record.label.sections if record.label else {}
+        texts += ["\n".join(said) for section, said in sections.items() if section != _OVERDOSAGE]
     found = (_WORD.sub(lambda word: "{drug}" if word[0].lower() in names else word[0], text) for text in texts)
     return tuple(unit.text for text in found for unit in units(text))
 

@@ -15,9 +15,8 @@ import pytest
 
 from tests.support.drugs import rolled_up
 from tools.drug_database.importers import demo
-from tools.drug_database.importers.demo import DemoRecord
 from tools.drug_database.names.name_keys import base_moieties, record_key
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records import Contribution, DrugRecord, Label
 from tools.drug_database.records.strengths import number
 from tools.language.folding import fold_name
 
@@ -39,22 +38,28 @@ def known(shared: Path) -> dict[str, DrugRecord]:
     return records
 
 
-def key_of(record: DemoRecord) -> str:
+def key_of(record: Contribution) -> str:
     return record_key(base_moieties(record.ingredients))
+
+
+def label_of(record: Contribution) -> Label:
+    assert record.label is not None, record.generic_name
+    return record.label
 
 
 def test_there_are_at_least_150_medicines_each_with_a_source() -> None:
     records = demo.records()
     assert len(records) >= 150
     assert len({key_of(record) for record in records}) == len(records)
-    assert all(record.source.url.startswith("https://") and record.source.publisher for record in records)
+    assert all(record.products and record.drug_classes and record.ingredients for record in records)
+    sources = [label_of(record).source for record in records]
+    assert all(source.url.startswith("https://") and source.publisher for source in sources)
 
 
 def test_every_label_has_the_sections_a_clinician_looks_for() -> None:
     for record in demo.records():
         for section in ("indications", "dosage", "warnings", "renal_dosing", "hepatic_dosing", "pregnancy"):
-            assert record.label.get(section), f"{record.generic_name}: {section}"  # type: ignore[call-overload]
-        assert "contraindications" in record.label, record.generic_name
+            assert section in label_of(record).sections, f"{record.generic_name}: {section}"
 
 
 def test_every_medicine_is_known(known: dict[str, DrugRecord]) -> None:
@@ -75,8 +80,8 @@ def test_every_substance_is_a_form_of_its_ingredients() -> None:
 
 def test_brand_names_belong_to_their_medicine(known: dict[str, DrugRecord]) -> None:
     holders: dict[str, set[str]] = defaultdict(set)
-    for key, record in known.items():
-        for fact in record.brand_names:
+    for key, held in known.items():
+        for fact in held.brand_names:
             holders[fold_name(fact.value)].add(key)
     wrong: list[tuple[str, str]] = []
     unseen = 0

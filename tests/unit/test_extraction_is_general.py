@@ -90,7 +90,7 @@ def _rows(body: Any) -> list[Any]:
 
 
 def _names(row: Any) -> list[str]:
-    return [row["generic_name"], *row.get("brand_names", ())]
+    return [row.get("generic_name", ""), *row.get("brand_names", ())]
 
 
 def named_in_code(known: set[str]) -> dict[str, set[str]]:
