@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -17,7 +18,6 @@ from tests.support.drugs import drug_database, ndc_row, write_ndc
 from tests.support.services import wait_until
 from tests.support.waiting import loop_turns
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress
-from tools.drug_database.storage.staging import locked, sweep
 from tools.errors import ToolError
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -33,6 +33,19 @@ async def main():
     database = DrugDatabase(sys.argv[1], name=sys.argv[2])
     await database.import_paths([Path(sys.argv[3])], progress=stop_at)
 asyncio.run(main())
+"""
+
+STAGE = """
+import os, sys
+from tools.drug_database.records import Contribution
+from tools.drug_database.storage.staging import Staging
+with Staging() as staging:
+    for number in range(20_000):
+        staging.put(Contribution(source="s", item=str(number), substances=(f"substance {number}",)))
+    links = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    files = [os.readlink(link) for link in links if os.path.islink(link)]
+    print(next(file for file in files if "/etilqs_" in file), flush=True)
+    sys.stdin.read()
 """
 
 
@@ -71,16 +84,18 @@ async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(
         assert len(held) == 3
 
 
-def test_the_folder_of_a_killed_import_is_removed_and_that_of_a_running_one_is_not(tmp_path: Path) -> None:
-    for name in ("killed", "running"):
-        (tmp_path / f"asclepius-import-{name}").mkdir()
-        held = locked(tmp_path / f"asclepius-import-{name}")
-        if name == "killed":
-            held.close()
-    sweep(tmp_path)
-    assert [folder.name for folder in tmp_path.iterdir()] == ["asclepius-import-running"]
-    held.close()
-    sweep(tmp_path)
+def test_the_staged_rows_of_a_killed_import_leave_no_file(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", STAGE],
+        cwd=PROJECT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert Path(process.stdout.readline().decode().removesuffix(" (deleted)\n")).parent == tmp_path
+    process.kill()
+    process.communicate()
     assert list(tmp_path.iterdir()) == []
 
 

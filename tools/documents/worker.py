@@ -6,6 +6,7 @@ or ``{"refused": "a sentence"}``.
 """
 
 import errno
+import gc
 import resource
 import sys
 from collections.abc import Callable
@@ -60,6 +61,8 @@ def main() -> int:
     """Answer the one request on standard input."""
     request = orjson.loads(sys.stdin.buffer.read())
     _limit(Limits.model_validate(request["limits"]))
+    # What is read is needed to the end of the process: a collection would find nothing.
+    gc.disable()
     try:
         facts = _run(JOB.validate_python(request["job"]))
     except SourceRejected as error:

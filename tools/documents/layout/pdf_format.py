@@ -1,9 +1,6 @@
 """Reads PDF files into pages of blocks, with what the file says about itself. Runs in the worker process."""
 
-import ctypes
-import gc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +15,6 @@ from tools.documents.pdf.pdf_open import open_pdf
 from tools.errors import SourceRejected
 from tools.language.terms import clean
 
-_MIB = 1 << 20
-# From glibc's malloc.h, with glibc's initial value and the value while a file is read.
-_TRIM_THRESHOLD = (-1, _MIB // 8, 128 * _MIB)
-_TOP_PAD = (-2, _MIB // 8, 16 * _MIB)
-_MMAP_THRESHOLD = (-3, _MIB // 8, 32 * _MIB)
 MAX_PAGES = 5_000
 MAX_CHARACTERS = 40_000_000
 """Of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
@@ -43,9 +35,8 @@ def read_pdf(path: Path, progress: Progress) -> Extraction:
                 code="file_too_long",
                 params={"pages": total, "limit": MAX_PAGES},
             )
-        with reading_memory():
-            pages = _read_pages(document, total, progress)
-            read = tuple(Layout(pages, _outline(document)).pages())
+        pages = _read_pages(document, total, progress)
+        read = tuple(Layout(pages, _outline(document)).pages())
         contents = _with_scans(document, read, progress)
         return pdf_facts(document, contents).model_copy(update={"pages": contents})
     finally:
@@ -103,29 +94,3 @@ def _with_scans(document: Any, pages: tuple[PageContent, ...], progress: Progres
             read[at] = page.model_copy(update={"blocks": blocks, "searchable": True, "recognised": True})
         progress(at + 1, len(pages))
     return tuple(read)
-
-
-@contextmanager
-def reading_memory() -> Generator[None, None, None]:
-    """Suspend garbage collection and the return of memory to the system.
-
-    Reading keeps all its objects to the end, so a collection finds nothing. For each page PDFium allocates and frees
-    blocks of some hundred kilobytes; fetching them from the system each time takes a tenth of the whole reading.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    _set_allocator(reading=True)
-    try:
-        yield
-    finally:
-        _set_allocator(reading=False)
-        if collecting:
-            gc.enable()
-
-
-def _set_allocator(*, reading: bool) -> None:
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:  # Another C library than glibc has other ways.
-        return
-    for option, usual, raised in (_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD):
-        mallopt(option, raised if reading else usual)

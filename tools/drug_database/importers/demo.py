@@ -1,15 +1,16 @@
 """The demonstration drugs that come with the app: ``tools/drug_database/demo/*.json``.
 
 A file lists contributions as the database stores them. A medicine with several labels has one for each; only the first
-has the medicine's name and products.
+has the medicine's name and products. ``DrugDatabase.load_demo`` loads them.
 """
 
 import hashlib
 from pathlib import Path
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.records import Contribution, DataSource
+from tools.drug_database.source_files.container import Entry
 from tools.types import Frozen
 
 SOURCE_ID: Final = "demo"
@@ -53,17 +54,6 @@ def read(intake: RowIntake) -> None:
     """Hand every demonstration drug to the intake."""
     for file in _files():
         loaded = _load(file)
-        rows = intake.rows(file.name, loaded, kind="demonstration drugs", source=SOURCE, total=len(loaded))
+        rows = intake.rows(Entry(file.name, file), loaded, kind="demonstration drugs", source=SOURCE, total=len(loaded))
         for number, record in enumerate(rows, start=1):
             intake.put(record, number)
-
-
-IMPORTER = Importer(
-    "demonstration drugs",
-    role=lambda _: None,
-    read=lambda _, intake: read(intake),
-    source=SOURCE_ID,
-    name_rank=1,
-    label_rank=2,
-)
-"""They are loaded by ``DrugDatabase.load_demo`` and recognised in no file."""

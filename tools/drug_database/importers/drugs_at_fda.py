@@ -5,30 +5,45 @@ status and the equivalence code of a product. Some rows of Products have an empt
 Source of the layout: FDA, "Drugs@FDA Data Files".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import (
     Row,
+    SourceTable,
+    by_columns,
     form_and_routes,
     listed,
     note,
-    role_by_columns,
-    rows,
     strengths,
 )
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.source_files.container import Entry
 
-SOURCE_ID: Final = "drugs-at-fda"
-_ROLES: Final[dict[str, frozenset[str]]] = {
-    "product": frozenset({"ApplNo", "ProductNo", "Form", "Strength", "DrugName", "ActiveIngredient"}),
-    "application": frozenset({"ApplNo", "ApplType", "SponsorName"}),
-    "te": frozenset({"ApplNo", "ProductNo", "MarketingStatusID", "TECode"}),
-    "status": frozenset({"MarketingStatusID", "ApplNo", "ProductNo"}),
-    "status_name": frozenset({"MarketingStatusID", "MarketingStatusDescription"}),
-}
+_SOURCE: Final = DataSource(
+    id="drugs-at-fda",
+    title="Drugs@FDA: FDA-Approved Drugs",
+    publisher="U.S. Food and Drug Administration",
+    url="https://www.fda.gov/drugs/drug-approvals-and-databases/drugsfda-data-files",
+)
+_PRODUCTS: Final = SourceTable(
+    "Drugs@FDA products",
+    _SOURCE,
+    frozenset({"ApplNo", "ProductNo", "Form", "Strength", "DrugName", "ActiveIngredient"}),
+)
+_APPLICATIONS: Final = SourceTable("Drugs@FDA applications", _SOURCE, frozenset({"ApplNo", "ApplType", "SponsorName"}))
+_EQUIVALENCE: Final = SourceTable(
+    "Drugs@FDA equivalence", _SOURCE, frozenset({"ApplNo", "ProductNo", "MarketingStatusID", "TECode"})
+)
+_STATUS: Final = SourceTable(
+    "Drugs@FDA marketing status", _SOURCE, frozenset({"MarketingStatusID", "ApplNo", "ProductNo"})
+)
+_STATUS_NAMES: Final = SourceTable(
+    "Drugs@FDA names of marketing status",
+    _SOURCE,
+    frozenset({"MarketingStatusID", "MarketingStatusDescription"}),
+)
 
 
 class _Application(NamedTuple):
@@ -36,40 +51,30 @@ class _Application(NamedTuple):
     sponsor: str
 
 
-def role(entry: Entry) -> str | None:
-    """Tell the table by its columns."""
-    return role_by_columns(entry, _ROLES)
-
-
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read the products with the tables that explain them."""
-    products = files.get("product", ())
-    source = _source((products or next(iter(files.values())))[0])
-    applications = _applications(files, intake, source, _known_applications(products))
-    for entry in products:
-        for line, row in rows(entry, intake, kind="Drugs@FDA products", source=source):
-            intake.put(_product(row, applications.get(row["ApplNo"])), line)
-    names = _status_names(files, intake, source)
-    for entry in files.get("status", ()):
-        for line, row in rows(entry, intake, kind="Drugs@FDA marketing status", source=source):
-            status = names.get(row["MarketingStatusID"], f"status {row['MarketingStatusID']}")
-            intake.patch(_item(row), "marketing", status, line)
-    for entry in files.get("te", ()):
-        for line, row in rows(entry, intake, kind="Drugs@FDA equivalence", source=source):
-            if row["TECode"]:
-                intake.patch(_item(row), "te_codes", row["TECode"], line)
-            else:
-                intake.refuse(line, "no equivalence code")
-
-
-def _source(entry: Entry) -> DataSource:
-    return DataSource(
-        id=SOURCE_ID,
-        title="Drugs@FDA: FDA-Approved Drugs",
-        publisher="U.S. Food and Drug Administration",
-        url="https://www.fda.gov/drugs/drug-approvals-and-databases/drugsfda-data-files",
-        date=entry.date,
-    )
+    known = _known_applications(files.get(_PRODUCTS.title, ()))
+    applications: dict[str, _Application] = {}
+    for line, row in _APPLICATIONS.rows(files, intake):
+        if row["ApplNo"] not in known:
+            intake.refuse(line, "no product of this application is in the data")
+        else:
+            applications[row["ApplNo"]] = _Application(row["ApplType"], row["SponsorName"])
+            intake.merge()
+    for line, row in _PRODUCTS.rows(files, intake):
+        intake.put(_product(row, applications.get(row["ApplNo"])), line)
+    names: dict[str, str] = {}
+    for _, row in _STATUS_NAMES.rows(files, intake):
+        names[row["MarketingStatusID"]] = row["MarketingStatusDescription"]
+        intake.merge()
+    for line, row in _STATUS.rows(files, intake):
+        status = names.get(row["MarketingStatusID"], f"status {row['MarketingStatusID']}")
+        intake.patch(_item(row), "marketing", status, line)
+    for line, row in _EQUIVALENCE.rows(files, intake):
+        if row["TECode"]:
+            intake.patch(_item(row), "te_codes", row["TECode"], line)
+        else:
+            intake.refuse(line, "no equivalence code")
 
 
 def _item(row: Row) -> str:
@@ -85,29 +90,6 @@ def _known_applications(products: Sequence[Entry]) -> set[str]:
     return known
 
 
-def _applications(
-    files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: DataSource, known: set[str]
-) -> dict[str, _Application]:
-    found: dict[str, _Application] = {}
-    for entry in files.get("application", ()):
-        for line, row in rows(entry, intake, kind="Drugs@FDA applications", source=source):
-            if row["ApplNo"] not in known:
-                intake.refuse(line, "no product of this application is in the data")
-            else:
-                found[row["ApplNo"]] = _Application(row["ApplType"], row["SponsorName"])
-                intake.merge()
-    return found
-
-
-def _status_names(files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: DataSource) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for entry in files.get("status_name", ()):
-        for _, row in rows(entry, intake, kind="Drugs@FDA names of marketing status", source=source):
-            names[row["MarketingStatusID"]] = row["MarketingStatusDescription"]
-            intake.merge()
-    return names
-
-
 def _product(row: Row, application: _Application | None) -> Contribution:
     substances = listed(row["ActiveIngredient"])
     form, routes = form_and_routes(row["Form"])
@@ -121,7 +103,7 @@ def _product(row: Row, application: _Application | None) -> Contribution:
         applications=(f"{kind}{row['ApplNo']}",),
         marketing=note(row["Strength"]),
     )
-    return Contribution.of_product(product, source=SOURCE_ID, item=_item(row), substances=substances)
+    return Contribution.of_product(product, source=_SOURCE.id, item=_item(row), substances=substances)
 
 
-IMPORTER = Importer("Drugs@FDA", role, read)
+IMPORTER = Importer("Drugs@FDA", by_columns(_PRODUCTS, _APPLICATIONS, _EQUIVALENCE, _STATUS, _STATUS_NAMES), read)

@@ -14,10 +14,10 @@ strengths are. Rows of one medicine roll up to one record. JSON: an array of obj
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.records import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
@@ -55,12 +55,12 @@ def role(entry: Entry) -> str | None:
     return "csv" if "generic_name" in columns else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read the rows of every file."""
     for kind, rows in (("csv", _csv_rows), ("json", _json_rows)):
         for entry in files.get(kind, ()):
             source = _source(entry, kind)
-            for number, row in intake.rows(entry.name, rows(entry), kind=f"formulary ({kind.upper()})", source=source):
+            for number, row in intake.rows(entry, rows(entry), kind=f"formulary ({kind.upper()})", source=source):
                 intake.put(row if isinstance(row, str) else _contribution(row, source), number)
 
 
@@ -160,4 +160,4 @@ def _label(row: Row, source: DataSource) -> Label | None:
     return Label(source=source, sections=sections, brand_name=brand) if sections else None
 
 
-IMPORTER = Importer("a formulary of your own", role, read, source=SOURCE_ID, name_rank=0, label_rank=0)
+IMPORTER = Importer("a formulary of your own", role, read)

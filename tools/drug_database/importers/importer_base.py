@@ -17,32 +17,17 @@ Row = TypeVar("Row")
 
 @dataclass
 class FileCount:
-    """The running count of one file's rows."""
+    """The running count of one file's rows, with the fields of ``FileReport``."""
 
     file: str
     format: str
     source: str
     read: int = 0
+    kept: int = 0
     merged: int = 0
-    put: int = 0
     refused: int = 0
-    new_items: int = 0
     reasons: Counter[str] = field(default_factory=Counter[str])
     examples: list[RejectedRow] = field(default_factory=list[RejectedRow])
-
-    def report(self) -> FileReport:
-        """Return the counts for the import report."""
-        return FileReport(
-            file=self.file,
-            format=self.format,
-            source=self.source,
-            read=self.read,
-            kept=self.new_items,
-            merged=self.put - self.new_items + self.merged,
-            refused=self.refused,
-            reasons=dict(self.reasons),
-            examples=tuple(self.examples),
-        )
 
 
 class RowIntake:
@@ -54,6 +39,7 @@ class RowIntake:
         self._files: dict[str, FileCount] = {}
         self._current: FileCount | None = None
         self._items_before = 0
+        self._put = 0
         self._total: int | None = None
         self.sources: dict[str, DataSource] = {}
         self.left_out: list[str] = []
@@ -61,18 +47,23 @@ class RowIntake:
     def close_file(self) -> None:
         """End the count of the current file."""
         if self._current is not None:
-            self._current.new_items += self._staging.item_count(self._current.source) - self._items_before
+            new = self._staging.item_count(self._current.source) - self._items_before
+            self._current.kept += new
+            self._current.merged += self._put - new
             self._report()
             self._current = None
 
     def rows(
-        self, file: str, rows: Iterable[Row], *, kind: str, source: DataSource, total: int | None = None
+        self, entry: Entry, rows: Iterable[Row], *, kind: str, source: DataSource, total: int | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of a file, each counted. ``total`` is their number, where known."""
+        """Yield the rows of a file, each counted. ``total`` is their number, where known.
+
+        A source without a date has that of the file.
+        """
         self.close_file()
-        self.sources[source.id] = source
-        count = self._current = self._files.setdefault(file, FileCount(file, kind, source.id))
-        self._items_before = self._staging.item_count(source.id)
+        self.sources[source.id] = source if source.date else source.model_copy(update={"date": entry.date})
+        count = self._current = self._files.setdefault(entry.name, FileCount(entry.name, kind, source.id))
+        self._items_before, self._put = self._staging.item_count(source.id), 0
         self._total = total
         self._report()
         for row in rows:
@@ -91,7 +82,7 @@ class RowIntake:
         except ValueError:
             self.refuse(line, "no ingredient is named")
         else:
-            self._count.put += 1
+            self._put += 1
 
     def patch(self, item: str, field: PatchField, value: str, line: int) -> None:
         """Store a row that adds to the products of an item of the file's source."""
@@ -114,7 +105,7 @@ class RowIntake:
             count = self._files[orphan.file]
             count.merged -= 1
             self._refuse(count, orphan.line, "its product is not in the data")
-        return tuple(count.report() for count in self._files.values())
+        return tuple(FileReport.model_validate(vars(count)) for count in self._files.values())
 
     @property
     def _count(self) -> FileCount:
@@ -134,8 +125,10 @@ class RowIntake:
         self._progress(ImportProgress(stage="reading", label=count.file, done=count.read, total=self._total))
 
 
+Files = Mapping[str, Sequence[Entry]]
+"""The files of one format by the role that each plays in it."""
 FileRole = Callable[[Entry], str | None]
-Reader = Callable[[Mapping[str, Sequence[Entry]], RowIntake], None]
+Reader = Callable[[Files, RowIntake], None]
 
 
 @dataclass(frozen=True)
@@ -147,10 +140,3 @@ class Importer:
     role: FileRole
     """Return the part that a file plays in the format, by its content; None for another format's file."""
     read: Reader
-    """Read the files, given by their role."""
-    source: str = ""
-    """The id of its sources up to a colon; needed for other ranks than the usual."""
-    name_rank: int = 2
-    """Whose wording of the generic name wins; 0 is first."""
-    label_rank: int = 1
-    """Whose labels are shown first."""

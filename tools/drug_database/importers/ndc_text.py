@@ -5,56 +5,42 @@ listings are read. A product's key is its PRODUCTNDC, which stays the same from 
 Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File Definitions".
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.text_tables import Row, listed, role_by_columns, rows
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.text_tables import Row, SourceTable, by_columns, listed
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
-from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name
 
-SOURCE_ID: Final = "fda-ndc"
-_ROLES: Final = {
-    "product": frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"}),
-    "package": frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"}),
-}
+_SOURCE: Final = DataSource(
+    id="fda-ndc",
+    title="National Drug Code Directory",
+    publisher="U.S. Food and Drug Administration",
+    url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
+)
+_PRODUCTS: Final = SourceTable(
+    "NDC products",
+    _SOURCE,
+    frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"}),
+)
+_PACKAGES: Final = SourceTable("NDC packages", _SOURCE, frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"}))
 
 
-def role(entry: Entry) -> str | None:
-    """Tell products from packages by their columns."""
-    return role_by_columns(entry, _ROLES)
-
-
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read products, then packages."""
-    for entry in files.get("product", ()):
-        for line, row in rows(entry, intake, kind="NDC products", source=source(entry)):
-            intake.put(_product(row), line)
-    for entry in files.get("package", ()):
-        for line, row in rows(entry, intake, kind="NDC packages", source=source(entry)):
-            product, package = row["PRODUCTNDC"].strip(), row["NDCPACKAGECODE"].strip()
-            if not product or not package:
-                intake.refuse(line, "no product or package code")
-            else:
-                intake.patch(product, "packages", package, line)
-
-
-def source(entry: Entry) -> DataSource:
-    """Return the source of a file of the directory."""
-    return DataSource(
-        id=SOURCE_ID,
-        title="National Drug Code Directory",
-        publisher="U.S. Food and Drug Administration",
-        url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
-        date=entry.date,
-    )
+    for line, row in _PRODUCTS.rows(files, intake):
+        intake.put(_product(row), line)
+    for line, row in _PACKAGES.rows(files, intake):
+        if not row["PRODUCTNDC"] or not row["NDCPACKAGECODE"]:
+            intake.refuse(line, "no product or package code")
+        else:
+            intake.patch(row["PRODUCTNDC"], "packages", row["NDCPACKAGECODE"], line)
 
 
 def _product(row: Row) -> Contribution | str:
     """Return the row as a contribution, or the reason why it is refused."""
-    code = row["PRODUCTNDC"].strip()
+    code = row["PRODUCTNDC"]
     if not code:
         return "no product code"
     brand = " ".join(f"{row.get('PROPRIETARYNAME', '')} {row.get('PROPRIETARYNAMESUFFIX', '')}".split())
@@ -63,11 +49,11 @@ def _product(row: Row) -> Contribution | str:
     if not substances:
         return "neither an active ingredient nor a name is given"
     return Contribution(
-        source=SOURCE_ID,
+        source=_SOURCE.id,
         item=code,
         substances=substances,
         brand_names=(brand,) if brand else (),
-        synonyms=tuple(filter(None, (row["NONPROPRIETARYNAME"].strip().lower(),))),
+        synonyms=tuple(filter(None, (row["NONPROPRIETARYNAME"].lower(),))),
         drug_classes=_classes(row.get("PHARM_CLASSES", "")),
         products=(_details(row, code, brand),),
     )
@@ -90,11 +76,11 @@ def _classes(text: str) -> tuple[str, ...]:
 
 def _details(row: Row, code: str, brand: str) -> Product:
     def single(column: str) -> tuple[str, ...]:
-        value = row.get(column, "").strip()
+        value = row.get(column, "")
         return (value,) if value else ()
 
     return Product(
-        dosage_form=row["DOSAGEFORMNAME"].strip().lower(),
+        dosage_form=row["DOSAGEFORMNAME"].lower(),
         routes=tuple(sorted(listed(row.get("ROUTENAME", "")))),
         brand_name=brand,
         strengths=_strengths(row),
@@ -116,4 +102,4 @@ def _strengths(row: Row) -> tuple[str, ...]:
     return (combined([strength(f"{amount} {unit}") for amount, unit in zip(amounts, units, strict=True)]),)
 
 
-IMPORTER = Importer("FDA NDC text", role, read)
+IMPORTER = Importer("FDA NDC text", by_columns(_PRODUCTS, _PACKAGES), read)

@@ -9,15 +9,26 @@ Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/lab
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.labels.label_sentences import organ_sections, sentences
 from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.drug_database.source_files.json_stream import Record, head, records, texts
 
-NDC_SOURCE: Final = "openfda-ndc"
-LABEL_SOURCE: Final = "openfda-label"
+_PUBLISHER: Final = "U.S. Food and Drug Administration (openFDA)"
+_PRODUCTS: Final = DataSource(
+    id="openfda-ndc",
+    title="openFDA National Drug Code Directory",
+    publisher=_PUBLISHER,
+    url="https://open.fda.gov/apis/drug/ndc/",
+)
+_LABELS: Final = DataSource(
+    id="openfda-label",
+    title="openFDA drug labels",
+    publisher=_PUBLISHER,
+    url="https://open.fda.gov/apis/drug/label/",
+)
 _FIELDS: Final[dict[SectionName, tuple[str, ...]]] = {
     "boxed_warning": ("boxed_warning",),
     "indications": ("indications_and_usage",),
@@ -43,29 +54,18 @@ def role(entry: Entry) -> str | None:
     return "label" if is_label else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read products, then labels."""
-    for entry in files.get("ndc", ()):
-        source = _source(entry, NDC_SOURCE, "openFDA National Drug Code Directory", "ndc")
-        rows = enumerate(records(entry), start=1)
-        for number, record in intake.rows(entry.name, rows, kind="openFDA NDC products", source=source):
-            intake.put(_product(record), number)
-    for entry in files.get("label", ()):
-        source = _source(entry, LABEL_SOURCE, "openFDA drug labels", "label")
-        rows = enumerate(records(entry), start=1)
-        for number, record in intake.rows(entry.name, rows, kind="openFDA labels", source=source):
-            intake.put(_label(record), number)
-
-
-def _source(entry: Entry, name: str, title: str, endpoint: str) -> DataSource:
-    found = head(entry)
-    return DataSource(
-        id=name,
-        title=title,
-        publisher="U.S. Food and Drug Administration (openFDA)",
-        url=f"https://open.fda.gov/apis/drug/{endpoint}/",
-        date=(found.facts.get("meta.last_updated") if found else "") or entry.date,
-    )
+    for role_, kind, source, parse in (
+        ("ndc", "openFDA NDC products", _PRODUCTS, _product),
+        ("label", "openFDA labels", _LABELS, _label),
+    ):
+        for entry in files.get(role_, ()):
+            found = head(entry)
+            dated = source.model_copy(update={"date": found.facts.get("meta.last_updated", "") if found else ""})
+            rows = enumerate(records(entry), start=1)
+            for number, record in intake.rows(entry, rows, kind=kind, source=dated):
+                intake.put(parse(record), number)
 
 
 def _text(record: Mapping[str, Any], field: str) -> str:
@@ -97,7 +97,7 @@ def _product(record: Record) -> Contribution | str:
         schedules=texts(record.get("dea_schedule")),
     )
     return Contribution(
-        source=NDC_SOURCE,
+        source=_PRODUCTS.id,
         item=code,
         substances=substances or (generic,),
         products=(product,),
@@ -127,14 +127,14 @@ def _label(record: Record) -> Contribution | str:
     maker = _text(about, "manufacturer_name")
     title = f"{brands[0] if brands else substances[0]} label{f' ({maker})' if maker else ''}"
     source = DataSource(
-        id=f"{LABEL_SOURCE}:{set_id}",
+        id=f"{_LABELS.id}:{set_id}",
         title=title,
         publisher="FDA label, from openFDA",
         url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
         date=iso_date(_text(record, "effective_time")),
     )
     return Contribution(
-        source=LABEL_SOURCE,
+        source=_LABELS.id,
         item=set_id,
         substances=substances,
         brand_names=brands,

@@ -5,54 +5,45 @@ Jan 1, 1982``; a ``**`` note behind a strength becomes part of the marketing sta
 part of the drug database. Source of the layout: FDA, "Orange Book Data Files".
 """
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import (
     Row,
+    SourceTable,
+    by_columns,
     form_and_routes,
     listed,
     note,
-    role_by_columns,
-    rows,
     strengths,
 )
 from tools.drug_database.records import Contribution, DataSource, Product
-from tools.drug_database.source_files.container import Entry
 
-SOURCE_ID: Final = "orange-book"
-_COLUMNS: Final = frozenset({"Ingredient", "DF;Route", "Trade_Name", "Strength", "Appl_No", "Product_No", "TE_Code"})
+_SOURCE: Final = DataSource(
+    id="orange-book",
+    title="Approved Drug Products with Therapeutic Equivalence Evaluations (Orange Book)",
+    publisher="U.S. Food and Drug Administration",
+    url="https://www.fda.gov/drugs/drug-approvals-and-databases/orange-book-data-files",
+)
+_PRODUCTS: Final = SourceTable(
+    "Orange Book products",
+    _SOURCE,
+    frozenset({"Ingredient", "DF;Route", "Trade_Name", "Strength", "Appl_No", "Product_No", "TE_Code"}),
+    separator="~",
+)
 _STATUS: Final = {"RX": "Prescription", "OTC": "Over-the-counter", "DISCN": "Discontinued"}
 _APPLICATION: Final = {"N": "NDA", "A": "ANDA"}
 _EARLY: Final = "Approved Prior to Jan 1, 1982"
 
 
-def role(entry: Entry) -> str | None:
-    """Tell the table of products by its columns."""
-    return role_by_columns(entry, {"product": _COLUMNS}, separator="~")
-
-
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read the products."""
-    for entry in files.get("product", ()):
-        for line, row in rows(entry, intake, kind="Orange Book products", source=_source(entry), separator="~"):
-            substances = listed(row["Ingredient"])
-            if not row["Appl_No"] or not row["Product_No"]:
-                intake.refuse(line, "no application or product number")
-            else:
-                intake.put(_product(row, substances), line)
-
-
-def _source(entry: Entry) -> DataSource:
-    return DataSource(
-        id=SOURCE_ID,
-        title="Approved Drug Products with Therapeutic Equivalence Evaluations (Orange Book)",
-        publisher="U.S. Food and Drug Administration",
-        date=entry.date,
-        url="https://www.fda.gov/drugs/drug-approvals-and-databases/orange-book-data-files",
-    )
+    for line, row in _PRODUCTS.rows(files, intake):
+        if not row["Appl_No"] or not row["Product_No"]:
+            intake.refuse(line, "no application or product number")
+        else:
+            intake.put(_product(row, listed(row["Ingredient"])), line)
 
 
 def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
@@ -72,7 +63,7 @@ def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
         te_codes=(row["TE_Code"],) if row["TE_Code"] else (),
     )
     item = f"{kind}{row['Appl_No']}-{row['Product_No']}"
-    return Contribution.of_product(product, source=SOURCE_ID, item=item, substances=substances)
+    return Contribution.of_product(product, source=_SOURCE.id, item=item, substances=substances)
 
 
 def _approval(text: str) -> tuple[str, ...]:
@@ -84,4 +75,4 @@ def _approval(text: str) -> tuple[str, ...]:
         return (text,) if text else ()
 
 
-IMPORTER = Importer("Orange Book", role, read)
+IMPORTER = Importer("Orange Book", by_columns(_PRODUCTS), read)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tools.drug_database.importers import demo, drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
+from tools.drug_database.importers import drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
 from tools.drug_database.importers.importer_base import Importer, Reader
 from tools.drug_database.source_files.container import Entry, entries
 from tools.errors import SourceRejected
@@ -18,15 +18,8 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
     spl.IMPORTER,
     openfda.IMPORTER,
     formulary.IMPORTER,
-    demo.IMPORTER,
 )
 """Every format, those told by their first line before those that need a look further inside."""
-_BY_SOURCE: Final = {one.source: one for one in IMPORTERS if one.source}
-
-
-def importer_of(source: str) -> Importer | None:
-    """Return the importer of a source id when it has registered one."""
-    return _BY_SOURCE.get(source.partition(":")[0])
 
 
 @dataclass
@@ -58,7 +51,7 @@ def recognise(paths: Sequence[Path]) -> Recognised:
             importer, role = known
             jobs.setdefault(importer.title, Job(importer.read)).files.setdefault(role, []).append(entry)
         if not jobs:
-            *titles, last = (one.title for one in IMPORTERS if one is not demo.IMPORTER)
+            *titles, last = (one.title for one in IMPORTERS)
             raise SourceRejected(
                 f"{path.name} is no drug data that can be imported. Known are {', '.join(titles)}, or {last}."
             )

@@ -9,23 +9,32 @@ Source of the layout: NLM, "RxNorm Technical Documentation", sections 12.4 to 12
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.text_tables import Row, SourceTable
 from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
-from tools.drug_database.source_files.container import Entry, text_lines
+from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
-SOURCE_ID: Final = "rxnorm"
-_CONCEPT_COLUMNS: Final = 18
-_RELATION_COLUMNS: Final = 16
-_ATTRIBUTE_COLUMNS: Final = 13
+_SOURCE: Final = DataSource(
+    id="rxnorm",
+    title="RxNorm",
+    publisher="U.S. National Library of Medicine",
+    url="https://www.nlm.nih.gov/research/umls/rxnorm/",
+)
+_CONCEPT_COLUMNS: Final = "RXCUI LAT TS LUI STT SUI ISPREF RXAUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF"
+_RELATION_COLUMNS: Final = "RXCUI1 RXAUI1 STYPE1 REL RXCUI2 RXAUI2 STYPE2 RELA RUI SRUI SAB SL DIR RG SUPPRESS CVF"
+_ATTRIBUTE_COLUMNS: Final = "RXCUI LUI SUI RXAUI STYPE CODE ATUI SATUI ATN SAB ATV SUPPRESS CVF"
+_CONCEPTS: Final = SourceTable("RxNorm concepts", _SOURCE, separator="|", header=tuple(_CONCEPT_COLUMNS.split()))
+_RELATIONS: Final = SourceTable("RxNorm relations", _SOURCE, separator="|", header=tuple(_RELATION_COLUMNS.split()))
+_ATTRIBUTES: Final = SourceTable("RxNorm attributes", _SOURCE, separator="|", header=tuple(_ATTRIBUTE_COLUMNS.split()))
 _INGREDIENTS: Final = frozenset({"IN", "PIN", "MIN"})
 _DRUGS: Final = frozenset({"SCD", "SBD"})
 _PACKS: Final = frozenset({"GPCK", "BPCK"})
@@ -34,11 +43,6 @@ _BRAND: Final = re.compile(r"\[([^\[\]]+)\]\s*$")
 _QUANTITY: Final = re.compile(r"^(?:\d[\d.]* (?:HR|ML|MG|ACTUAT|UNT|DAY) )+")
 _COMPONENT: Final = re.compile(r"^(?P<name>.+?) (?P<amount>\d[\d.,]* \S+)(?: (?P<form>[A-Z].*))?$")
 _PACKED: Final = re.compile(r"\d+ (?:\([\d.]+ [A-Z]+\) )?\((?P<drug>(?:[^()]|\([^()]*\))+)\)")
-
-
-class _Line(NamedTuple):
-    number: int
-    cells: list[str]
 
 
 @dataclass
@@ -57,63 +61,38 @@ class _Concepts:
 def role(entry: Entry) -> str | None:
     """Tell concepts, relations and attributes by the number of columns."""
     cells = entry.first_line.split("|")
-    if len(cells) == _CONCEPT_COLUMNS + 1 and cells[1] == "ENG":
-        return "concept"
-    if len(cells) == _RELATION_COLUMNS + 1 and cells[2] in {"CUI", "AUI"}:
-        return "relation"
-    if len(cells) in {_ATTRIBUTE_COLUMNS, _ATTRIBUTE_COLUMNS + 1} and cells[4] in {"CUI", "AUI", "RUI"}:
-        return "attribute"
+    columns = len(cells) - 1
+    if columns == len(_CONCEPTS.header) and cells[1] == "ENG":
+        return _CONCEPTS.title
+    if columns == len(_RELATIONS.header) and cells[2] in {"CUI", "AUI"}:
+        return _RELATIONS.title
+    if columns in {len(_ATTRIBUTES.header) - 1, len(_ATTRIBUTES.header)} and cells[4] in {"CUI", "AUI", "RUI"}:
+        return _ATTRIBUTES.title
     return None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read relations and concepts, then attributes."""
-    first = next(iter(files.values()))[0]
-    source = DataSource(
-        id=SOURCE_ID,
-        title="RxNorm",
-        publisher="U.S. National Library of Medicine",
-        date=first.date,
-        url="https://www.nlm.nih.gov/research/umls/rxnorm/",
-    )
     known = _Concepts()
-    for entry in files.get("concept", ()):
-        _learn(entry, known)
-    for entry in files.get("relation", ()):
-        _read_relations(entry, intake, source, known)
-    for entry in files.get("concept", ()):
-        _read_concepts(entry, intake, source, known)
-    for entry in files.get("attribute", ()):
-        _read_attributes(entry, intake, source, known)
-
-
-def _lines(entry: Entry) -> Iterator[_Line]:
-    with entry.open() as stream:
-        for number, text in text_lines(stream):
-            yield _Line(number, text.split("|"))
-
-
-def _whole_lines(entry: Entry, intake: RowIntake, source: DataSource, kind: str, columns: int) -> Iterator[_Line]:
-    """Yield the lines of a file, each counted; refuse those with too few columns."""
-    for line in intake.rows(entry.name, _lines(entry), kind=f"RxNorm {kind}", source=source):
-        if len(line.cells) < columns:
-            intake.refuse(line.number, f"{len(line.cells)} columns instead of {columns}")
-        else:
-            yield line
-
-
-def _learn(entry: Entry, known: _Concepts) -> None:
-    for _, cells in _lines(entry):
-        if len(cells) >= _CONCEPT_COLUMNS and cells[11] == "RXNORM":
-            known.kinds[cells[0]], known.names[cells[0]] = cells[12], cells[14]
-
-
-def _read_relations(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
-    for number, cells in _whole_lines(entry, intake, source, "relations", _RELATION_COLUMNS):
-        if _relate(known, part=cells[0], relation=cells[7], whole=cells[4]):
+    for entry in files.get(_CONCEPTS.title, ()):
+        for _, row in _CONCEPTS.read(entry):
+            if not isinstance(row, str) and row["SAB"] == "RXNORM":
+                known.kinds[row["RXCUI"]], known.names[row["RXCUI"]] = row["TTY"], row["STR"]
+    for line, row in _RELATIONS.rows(files, intake):
+        if _relate(known, part=row["RXCUI1"], relation=row["RELA"], whole=row["RXCUI2"]):
             intake.merge()
         else:
-            intake.refuse(number, "the relation leads to no product")
+            intake.refuse(line, "the relation leads to no product")
+    for line, row in _CONCEPTS.rows(files, intake):
+        _take_concept(row, line, intake, known)
+    products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
+    for line, row in _ATTRIBUTES.rows(files, intake):
+        if row["ATN"] != "NDC":
+            intake.refuse(line, "the attribute is no NDC")
+        elif row["RXCUI"] not in products:
+            intake.refuse(line, "its product is not in the data")
+        else:
+            intake.patch(row["RXCUI"], "packages", row["ATV"], line)
 
 
 def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
@@ -139,33 +118,27 @@ def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
     return True
 
 
-def _read_concepts(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
-    for line in _whole_lines(entry, intake, source, "concepts", _CONCEPT_COLUMNS):
-        if line.cells[11] != "RXNORM":
-            intake.refuse(line.number, "the concept is of another vocabulary")
-        else:
-            _take_concept(line, intake, known)
-
-
-def _take_concept(line: _Line, intake: RowIntake, known: _Concepts) -> None:
-    rxcui, kind, name = line.cells[0], line.cells[12], line.cells[14]
-    if kind in _INGREDIENTS:
-        intake.put(_ingredients(rxcui, name, kind), line.number)
+def _take_concept(row: Row, line: int, intake: RowIntake, known: _Concepts) -> None:
+    rxcui, kind, name = row["RXCUI"], row["TTY"], row["STR"]
+    if row["SAB"] != "RXNORM":
+        intake.refuse(line, "the concept is of another vocabulary")
+    elif kind in _INGREDIENTS:
+        intake.put(_ingredients(rxcui, name, kind), line)
     elif kind in _DRUGS:
-        intake.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line.number)
+        intake.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line)
     elif kind in _PACKS:
-        intake.put(_pack(rxcui, name, known) or _UNKNOWN_PARTS, line.number)
+        intake.put(_pack(rxcui, name, known) or _UNKNOWN_PARTS, line)
     elif kind in {"SCDC", "BN"} and rxcui in known.used:
         intake.merge()
     elif kind in {"SCDC", "BN"}:
-        intake.refuse(line.number, "no product leads to it")
+        intake.refuse(line, "no product leads to it")
     else:
-        intake.refuse(line.number, f"concepts of the kind {kind[:8]} are not imported")
+        intake.refuse(line, f"concepts of the kind {kind[:8]} are not imported")
 
 
 def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
     names = tuple(part.strip().lower() for part in name.split(" / ")) if kind == "MIN" else (name.lower(),)
-    return Contribution(source=SOURCE_ID, item=rxcui, substances=names, rxcuis=(rxcui,))
+    return Contribution(source=_SOURCE.id, item=rxcui, substances=names, rxcuis=(rxcui,))
 
 
 class _Parts(NamedTuple):
@@ -187,7 +160,7 @@ def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     brand = _brand(name) if branded else ""
     form, routes = form_and_routes(parts.form)
     product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,), strengths=parts.strengths)
-    return Contribution.of_product(product, source=SOURCE_ID, item=rxcui, substances=parts.substances)
+    return Contribution.of_product(product, source=_SOURCE.id, item=rxcui, substances=parts.substances)
 
 
 def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Parts | None:
@@ -242,18 +215,7 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     if not substances:
         return None
     product = Product(dosage_form="kit", brand_name=_brand(name), rxcuis=(rxcui,))
-    return Contribution.of_product(product, source=SOURCE_ID, item=rxcui, substances=tuple(substances))
-
-
-def _read_attributes(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
-    products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
-    for number, cells in _whole_lines(entry, intake, source, "attributes", _ATTRIBUTE_COLUMNS):
-        if cells[8] != "NDC":
-            intake.refuse(number, "the attribute is no NDC")
-        elif cells[0] not in products:
-            intake.refuse(number, "its product is not in the data")
-        else:
-            intake.patch(cells[0], "packages", cells[10], number)
+    return Contribution.of_product(product, source=_SOURCE.id, item=rxcui, substances=tuple(substances))
 
 
 IMPORTER = Importer("RxNorm RRF", role, read)

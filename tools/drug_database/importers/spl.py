@@ -5,12 +5,12 @@ Source of the codes: FDA, "Section Headings (LOINC)" of Structured Product Label
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, Final, Never
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from tools.drug_database.importers.importer_base import Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.openfda import iso_date, label_sections
 from tools.drug_database.labels.label_sentences import BULLET, sentences
 from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
@@ -21,7 +21,12 @@ from tools.errors import SourceRejected
 LARGEST: Final = 64 * 1_048_576
 _DEEPEST: Final = 150
 _CHUNK: Final = 262_144
-SOURCE_ID: Final = "dailymed"
+_SOURCE: Final = DataSource(
+    id="dailymed",
+    title="DailyMed drug labels (SPL)",
+    publisher="U.S. National Library of Medicine",
+    url="https://dailymed.nlm.nih.gov/dailymed/",
+)
 _V3: Final = "{urn:hl7-org:v3}"
 _CODES: Final[dict[str, SectionName]] = {
     "34066-1": "boxed_warning",
@@ -50,21 +55,14 @@ def role(entry: Entry) -> str | None:
     return "label" if b"urn:hl7-org:v3" in start and b"<document" in start else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
+def read(files: Files, intake: RowIntake) -> None:
     """Read each document."""
     for entry in files.get("label", ()):
-        source = DataSource(
-            id=SOURCE_ID,
-            title="DailyMed drug labels (SPL)",
-            publisher="U.S. National Library of Medicine",
-            url="https://dailymed.nlm.nih.gov/dailymed/",
-            date=entry.date,
-        )
         with entry.open() as stream:
             root = _Parser(entry.name).parse(stream)
         if root.tag != f"{_V3}document":
             raise SourceRejected(f"{entry.name} is no SPL document.")
-        for label in intake.rows(entry.name, [root], kind="DailyMed SPL", source=source, total=1):
+        for label in intake.rows(entry, [root], kind="DailyMed SPL", source=_SOURCE, total=1):
             intake.put(_label(label), 1)
 
 
@@ -80,7 +78,7 @@ def _label(root: Element) -> Contribution | str:
     brands = tuple(dict.fromkeys(filter(None, (_name(product) for product in products))))
     sections = _sections(root)
     source = DataSource(
-        id=f"{SOURCE_ID}:{set_id}",
+        id=f"{_SOURCE.id}:{set_id}",
         title=_title(root, brands, substances),
         publisher="FDA label, from DailyMed",
         url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
@@ -89,7 +87,7 @@ def _label(root: Element) -> Contribution | str:
     maker = _text(root.find(f".//{_V3}representedOrganization/{_V3}name"))
     listed = tuple(_product(product, maker, outer.get(product, product)) for product in products)
     return Contribution(
-        source=SOURCE_ID,
+        source=_SOURCE.id,
         item=set_id,
         substances=substances,
         brand_names=brands,

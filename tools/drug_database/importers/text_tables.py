@@ -1,8 +1,9 @@
-"""Reading of text tables whose first line names the columns."""
+"""Reading of text tables."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from tools.drug_database.importers.importer_base import RowIntake
+from tools.drug_database.importers.importer_base import FileRole, Files, RowIntake
 from tools.drug_database.records import DataSource
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry, text_lines
@@ -10,30 +11,53 @@ from tools.drug_database.source_files.container import Entry, text_lines
 Row = Mapping[str, str]
 
 
-def rows(
-    entry: Entry, intake: RowIntake, *, kind: str, source: DataSource, separator: str = "\t"
-) -> Iterator[tuple[int, Row]]:
-    """Line number and row of each line, counted as read.
+class SourceTable(NamedTuple):
+    """One table of a format. Its title is its role."""
 
-    Cells past the last column are let pass when they are empty; a row with too few or with further filled cells is
-    refused with its line.
-    """
-    with entry.open() as stream:
-        lines = text_lines(stream)
-        _, first = next(lines)
-        columns = [name.strip() for name in first.split(separator)]
-        for line, text in intake.rows(entry.name, lines, kind=kind, source=source):
-            cells = text.split(separator)
-            if len(cells) != len(columns) and (len(cells) < len(columns) or "".join(cells[len(columns) :]).strip()):
-                intake.refuse(line, f"{len(cells)} columns instead of {len(columns)}")
-            else:
-                yield line, dict(zip(columns, map(str.strip, cells), strict=False))
+    title: str
+    source: DataSource
+    columns: frozenset[str] = frozenset()
+    """Columns by which the first line of a file tells the table."""
+    separator: str = "\t"
+    header: tuple[str, ...] = ()
+    """All columns of a file whose first line does not name them."""
+
+    def read(self, entry: Entry) -> Iterator[tuple[int, Row | str]]:
+        """Yield the number and the row of each line; in place of a row with other columns, what is wrong with it.
+
+        Cells past the last column are let pass when they are empty.
+        """
+        with entry.open() as stream:
+            lines = text_lines(stream)
+            columns = self.header or [name.strip() for name in next(lines)[1].split(self.separator)]
+            for line, text in lines:
+                cells = text.split(self.separator)
+                if len(cells) < len(columns) or "".join(cells[len(columns) :]).strip():
+                    yield line, f"{len(cells)} columns instead of {len(columns)}"
+                else:
+                    yield line, dict(zip(columns, map(str.strip, cells), strict=False))
+
+    def rows(self, files: Files, intake: RowIntake) -> Iterator[tuple[int, Row]]:
+        """Yield the number and the row of each line in the files of this role, counted; refuse broken rows."""
+        for entry in files.get(self.title, ()):
+            for line, row in intake.rows(entry, self.read(entry), kind=self.title, source=self.source):
+                if isinstance(row, str):
+                    intake.refuse(line, row)
+                else:
+                    yield line, row
 
 
-def role_by_columns(entry: Entry, roles: Mapping[str, frozenset[str]], separator: str = "\t") -> str | None:
-    """Return the first of ``roles`` whose columns the file's first line names."""
-    columns = {name.strip() for name in entry.first_line.split(separator)}
-    return next((role for role, needed in roles.items() if columns >= needed), None)
+def by_columns(*tables: SourceTable) -> FileRole:
+    """Return the function that tells which of ``tables`` a file is: the first whose columns its first line names."""
+
+    def role(entry: Entry) -> str | None:
+        return next((one.title for one in tables if one.columns <= _columns(entry.first_line, one.separator)), None)
+
+    return role
+
+
+def _columns(line: str, separator: str) -> set[str]:
+    return {name.strip() for name in line.split(separator)}
 
 
 def listed(text: str, separator: str = ";") -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from typing import Final
 import orjson
 from rapidfuzz.distance import OSA
 
-from tools.drug_database.importers.importer_base import Importer
-from tools.drug_database.importers.recognise import importer_of
+from tools.drug_database.importers import demo, formulary
 from tools.drug_database.names.name_keys import base_moieties, class_kind, class_name, joined, salt_words, word_list
 from tools.drug_database.records import Contribution, DataSource, DrugRecord, Fact, Label, Product
 from tools.drug_database.storage.staging import StagedGroup
@@ -26,6 +25,10 @@ _MERGED: Final = tuple(
     if one.annotation == tuple[str, ...] and name not in {"routes", "sources"}
 )
 """The lists of a product; its routes tell products apart."""
+_NAME_RANKS: Final = {formulary.SOURCE_ID: 0, demo.SOURCE_ID: 1, "": 2}
+"""Whose wording of the generic name wins, by source id up to a colon; 0 is first."""
+_LABEL_RANKS: Final = {formulary.SOURCE_ID: 0, "": 1, demo.SOURCE_ID: 2}
+"""Whose labels are shown first."""
 
 
 _Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
@@ -76,7 +79,7 @@ class _ProductBin:
 def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord:
     """Return the record of one ingredient set. ``sources`` names every source that its lines refer to."""
     items, patches = _parse(group.lines)
-    items.sort(key=lambda item: (_name_rank(item.source), item.source, item.item))
+    items.sort(key=lambda item: (_rank(_NAME_RANKS, item.source), item.source, item.item))
     ingredients = _ingredients(items)
     generic = next((item.generic_name for item in items if item.generic_name), "") or joined(ingredients)
     substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
@@ -125,14 +128,8 @@ def _is_slip(word: str, plain: frozenset[str]) -> bool:
     )
 
 
-def _name_rank(source: str) -> int:
-    importer = importer_of(source)
-    return Importer.name_rank if importer is None else importer.name_rank
-
-
-def _label_rank(source: str) -> int:
-    importer = importer_of(source)
-    return Importer.label_rank if importer is None else importer.label_rank
+def _rank(ranks: Mapping[str, int], source: str) -> int:
+    return ranks.get(source.partition(":")[0], ranks[""])
 
 
 def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
@@ -196,8 +193,8 @@ def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
 
 
 def _best_labels(items: Sequence[Contribution]) -> tuple[Label, ...]:
-    """Return at most twelve labels, by the rank of their importer, the newest of one rank first."""
-    found = [(_label_rank(item.source), item.label) for item in items if item.label]
+    """Return at most twelve labels, by the rank of their source, the newest of one rank first."""
+    found = [(_rank(_LABEL_RANKS, item.source), item.label) for item in items if item.label]
     found.sort(key=lambda ranked: ranked[1].source.date, reverse=True)
     return tuple(label for _, label in sorted(found, key=lambda ranked: ranked[0])[:_MOST_LABELS])
 

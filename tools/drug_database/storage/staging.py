@@ -1,28 +1,22 @@
 """The staging area of an import: every source's items on disk, grouped by ingredient set when they are read back.
 
-A SQLite file in a temporary folder keeps the memory of an import bounded. An item of the running import replaces the
-one that was stored before (``keep``) under the same source and key, in whichever order they come; rows of the running
-import that share a key are merged.
+A temporary SQLite database keeps the memory of an import bounded; its file has no name, so that a killed import leaves
+none. An item of the running import replaces the one that was stored before (``keep``) under the same source and key, in
+whichever order they come; rows of the running import that share a key are merged.
 """
 
-import fcntl
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import groupby
-from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import orjson
 
 from tools.drug_database.names.name_keys import base_moieties, record_key
 from tools.drug_database.records import Contribution
 
-_PREFIX: Final = "asclepius-import-"
-_LOCK: Final = "lock"
 _BATCH: Final = 2_000
 _BEFORE: Final = 0
 _NOW: Final = 1
@@ -62,14 +56,10 @@ class StagedGroup(NamedTuple):
 
 
 class Staging:
-    """Use as a context manager; the file is gone afterwards."""
+    """Use as a context manager; everything is gone afterwards."""
 
     def __init__(self) -> None:
-        sweep(Path(tempfile.gettempdir()))
-        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
-        self._lock = locked(Path(self._folder.name))
-        file = Path(self._folder.name) / "staging.sqlite"
-        self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._items: list[tuple[str, str, str, int, str]] = []
         self._patches: list[tuple[str, str, int, str, int, str, str]] = []
         with closing(self._db.cursor()) as cursor:
@@ -85,8 +75,6 @@ class Staging:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._db.close()
-        self._folder.cleanup()
-        self._lock.close()
 
     def put(self, contribution: Contribution) -> None:
         """Add an item of the running import. Raises ``ValueError`` when it names no ingredient."""
@@ -191,22 +179,6 @@ class Staging:
         if self._patches:
             self._db.executemany("INSERT INTO patch VALUES (?, ?, ?, ?, ?, ?, ?)", self._patches)
             self._patches.clear()
-
-
-def locked(folder: Path) -> IO[bytes]:
-    """Create a file that stays locked while this process lives; it gets its name when it is locked."""
-    file = (folder / "new").open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    (folder / "new").rename(folder / _LOCK)
-    return file
-
-
-def sweep(folder: Path) -> None:
-    """Remove import folders of killed imports, which nobody holds locked."""
-    for lock in folder.glob(f"{_PREFIX}*/{_LOCK}"):
-        with suppress(OSError), lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent)
 
 
 def _patch_line(source: str, item: str, patches: str) -> str:
