@@ -29,7 +29,6 @@ from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.mcp.server_list import function_names, listed_servers
 from chat_app.observability.log_ids import current_turn
 from chat_app.sessions.redis_store import RedisSessionStore
-from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import Settings
 from chat_app.tool_registry import built_in_tools, registered_tools
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
@@ -73,7 +72,7 @@ class App:
     tools: ToolManager
     drugs: DrugDatabase
     guidelines: GuidelineLibrary
-    sessions: SessionStore
+    sessions: RedisSessionStore
     route: GuidelineRoute
     """Decides whether guidelines are searched here or by the model server."""
     trace: GeneratorTrace

@@ -11,11 +11,11 @@ from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
 from chat_app.events import Notice, RunnerResult
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import (
     Message,
     ResumableTurn,
     Session,
-    SessionStore,
     StreamingState,
     is_session_id,
     new_session_id,
@@ -50,7 +50,7 @@ class Conversation:
     def __init__(
         self,
         *,
-        store: SessionStore | None,
+        store: RedisSessionStore | None,
         session: Session,
         messages: Sequence[Message] = (),
         retrieved: Sequence[tuple[int, Passage]] = (),
@@ -148,14 +148,14 @@ class Conversation:
         except ChainConflict:
             logger.warning("A conversation changed during a turn; its chain was not advanced.")
 
-    async def _append(self, store: SessionStore, *messages: Message) -> None:
+    async def _append(self, store: RedisSessionStore, *messages: Message) -> None:
         try:
             await store.append_messages(self.id, messages)
         except ChainConflict:
             self.notices.append(LOST)
             raise
 
-    async def _advance(self, store: SessionStore, response_id: str | None) -> None:
+    async def _advance(self, store: RedisSessionStore, response_id: str | None) -> None:
         session = self._session
         same_chain = self.previous_response_id is not None
         moved = session.model_copy(
@@ -176,7 +176,7 @@ class Conversation:
 class ChatManager:
     """Opens conversations in ``store``; ``model_key`` identifies the server and model of their chains."""
 
-    def __init__(self, store: SessionStore, *, model_key: str, lock_wait: float = 10.0) -> None:
+    def __init__(self, store: RedisSessionStore, *, model_key: str, lock_wait: float = 10.0) -> None:
         self._store = store
         self._model_key = model_key
         self._lock_wait = lock_wait

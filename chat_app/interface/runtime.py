@@ -33,7 +33,7 @@ from chat_app.observability.metrics_port import metrics_of, metrics_served
 from chat_app.observability.turn_watch import TurnWatch
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_store import RedisSessionStore
-from chat_app.sessions.session_store import Message, SessionStore
+from chat_app.sessions.session_store import Message
 from chat_app.sessions.tallies import Tallies
 from chat_app.sessions.turn_journal import OpenTurn
 from chat_app.settings import Settings
@@ -207,7 +207,7 @@ class Runtime:
                 await self.audit.catch_up()
             await asyncio.sleep(_CATCH_UP_SECONDS)
 
-    async def _sessions(self) -> SessionStore:
+    async def _sessions(self) -> RedisSessionStore:
         return (await self.ready()).sessions
 
     async def _resumed(self, conversation_id: str, turn_id: str) -> AsyncGenerator[AgentEvent, None] | None:
@@ -215,7 +215,7 @@ class Runtime:
         app = await self.ready()
         return await app.agent.resumed(conversation_id, turn_id) if app.tools_only_read else None
 
-    def _open_sessions(self) -> SessionStore | None:
+    def _open_sessions(self) -> RedisSessionStore | None:
         return None if self.app is None else self.app.sessions
 
     async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:

@@ -8,8 +8,8 @@ unreadable records that were moved aside.
 ``ARGV[1]`` is the time to live in seconds. Each returns ``{records moved aside, status, ...}``; the status is ``ok``,
 ``gone`` (no such conversation, or another user's) or ``conflict``.
 
-``PEEK`` and ``REMEMBER`` serve the index of a user's conversations, a sorted set of session ids by the time of their
-last use. A conversation in it may have expired.
+``PRELUDE`` precedes each of them. ``PEEK`` and ``REMEMBER`` go without. They serve the index of a user's conversations,
+a sorted set of session ids by the time of their last use. A conversation in it may have expired.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from typing import Final
 
 PARTS: Final = ("session", "messages", "numbers", "passages", "streaming")
 
-_PRELUDE: Final = """
+
+def session_key(session_id: str, part: str) -> str:
+    """Return the key of ``part``; the braces keep all parts of a conversation in one hash slot."""
+    return f"asclepius:{{{session_id}}}:{part}"
+
+
+PRELUDE: Final = """
 local ttl = ARGV[1]
 local moved = 0
 local function put_aside(i)
@@ -37,33 +43,25 @@ local function renew()
 end
 """
 
-CREATE: Final = (
-    _PRELUDE
-    + """
+CREATE: Final = """
 if not gone() then return {moved, 'conflict'} end
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 redis.call('HSET', KEYS[1], unpack(ARGV, 2))
 renew()
 return {moved, 'ok'}
 """
-)
 """ARGV: ttl, field, value, ..."""
 
-GET: Final = (
-    _PRELUDE
-    + """
+GET: Final = """
 if gone() then return {moved, 'gone'} end
 local owner = redis.call('HGET', KEYS[1], 'user_id')
 if owner and owner ~= ARGV[2] then return {moved, 'gone'} end
 renew()
 return {moved, 'ok', redis.call('HGETALL', KEYS[1])}
 """
-)
 """ARGV: ttl, user. A record without an owner is returned, so that it is found to be unreadable."""
 
-UPDATE: Final = (
-    _PRELUDE
-    + """
+UPDATE: Final = """
 if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[2] then return {moved, 'gone'} end
 local last = redis.call('HGET', KEYS[1], 'last_response_id')
 local expected = ARGV[3] == '1' and ARGV[4]
@@ -75,12 +73,9 @@ redis.call('HSET', KEYS[1], 'message_count', string.format('%d', count))
 renew()
 return {moved, 'ok', count}
 """
-)
 """ARGV: ttl, user, whether a last response is expected (1 or 0), which one, field, value, ..."""
 
-APPEND: Final = (
-    _PRELUDE
-    + """
+APPEND: Final = """
 if gone() then return {moved, 'gone'} end
 for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
 redis.call('LTRIM', KEYS[2], -tonumber(ARGV[3]), -1)
@@ -89,22 +84,16 @@ redis.call('HSET', KEYS[1], 'message_count', string.format('%d', count), 'last_a
 renew()
 return {moved, 'ok'}
 """
-)
 """ARGV: ttl, now, how many messages to keep, message, ..."""
 
-MESSAGES: Final = (
-    _PRELUDE
-    + """
+MESSAGES: Final = """
 local found = redis.call('LRANGE', KEYS[2], -tonumber(ARGV[2]), -1)
 renew()
 return {moved, 'ok', found}
 """
-)
 """ARGV: ttl, limit (at least 1)"""
 
-ADD_RETRIEVED: Final = (
-    _PRELUDE
-    + """
+ADD_RETRIEVED: Final = """
 if gone() then return {moved, 'gone'} end
 local highest = 0
 for _, number in ipairs(redis.call('HVALS', KEYS[3])) do highest = math.max(highest, tonumber(number) or 0) end
@@ -122,50 +111,35 @@ end
 renew()
 return {moved, 'ok', numbers}
 """
-)
 """ARGV: ttl, passage id, passage, ..."""
 
-RETRIEVED: Final = (
-    _PRELUDE
-    + """
+RETRIEVED: Final = """
 renew()
 return {moved, 'ok', redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
 """
-)
 """ARGV: ttl"""
 
-SET_STREAMING: Final = (
-    _PRELUDE
-    + """
+SET_STREAMING: Final = """
 if gone() then return {moved, 'gone'} end
 redis.call('HSET', KEYS[5], ARGV[2], ARGV[3])
 renew()
 return {moved, 'ok'}
 """
-)
 """ARGV: ttl, request id, state"""
 
-GET_STREAMING: Final = (
-    _PRELUDE
-    + """
+GET_STREAMING: Final = """
 return {moved, 'ok', redis.call('HGET', KEYS[5], ARGV[2])}
 """
-)
 """ARGV: ttl, request id"""
 
-DELETE: Final = (
-    _PRELUDE
-    + """
+DELETE: Final = """
 if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[2] then return {moved, 'gone'} end
 redis.call('DEL', unpack(KEYS))
 return {moved, 'ok'}
 """
-)
 """ARGV: ttl, user"""
 
-PUT_SESSION_ASIDE: Final = (
-    _PRELUDE
-    + """
+PUT_SESSION_ASIDE: Final = """
 if not gone() then
   for i = 2, 5 do
     if redis.call('EXISTS', KEYS[i]) == 1 then
@@ -177,12 +151,9 @@ if not gone() then
 end
 return {moved, 'ok'}
 """
-)
 """ARGV: ttl. The whole conversation goes with its record: nobody can be shown to own the rest of it."""
 
-PUT_ENTRY_ASIDE: Final = (
-    _PRELUDE
-    + """
+PUT_ENTRY_ASIDE: Final = """
 local i = tonumber(ARGV[2])
 local removed = 0
 if i == 2 then
@@ -197,7 +168,6 @@ if removed > 0 then
 end
 return {moved + removed, 'ok'}
 """
-)
 """ARGV: ttl, index of the key, hash field (empty for a list), value as it was read"""
 
 PEEK: Final = """
@@ -216,20 +186,3 @@ redis.call('EXPIRE', KEYS[1], ARGV[1])
 return 1
 """
 """KEYS: a user's index. ARGV: seconds for which an entry is kept, now, session id."""
-
-ALL: Final = (
-    CREATE,
-    GET,
-    UPDATE,
-    APPEND,
-    MESSAGES,
-    ADD_RETRIEVED,
-    RETRIEVED,
-    SET_STREAMING,
-    GET_STREAMING,
-    DELETE,
-    PUT_SESSION_ASIDE,
-    PUT_ENTRY_ASIDE,
-    PEEK,
-    REMEMBER,
-)

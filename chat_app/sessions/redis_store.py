@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -27,7 +28,6 @@ from chat_app.sessions import redis_scripts
 from chat_app.sessions.batched_redis import BatchedRedis
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.held_files import HeldFiles
-from chat_app.sessions.redis_keys import session_key
 from chat_app.sessions.session_index import UserIndex
 from chat_app.sessions.session_lock import session_lock
 from chat_app.sessions.session_store import (
@@ -71,7 +71,11 @@ T = TypeVar("T")
 
 
 class RedisSessionStore:
-    """The ``SessionStore`` in Redis; connects at the first call.
+    """Conversations, shared by all processes that use the same Redis; connects at the first call.
+
+    Every call raises ``SessionStoreUnavailable`` when Redis cannot be reached or does not answer in time. Writing to a
+    conversation that was deleted or has expired raises ``ChainConflict`` and leaves nothing behind. A record that
+    cannot be read is moved aside, counted in ``corrupt_records`` and treated as missing.
 
     Args:
         url: The server, as redis://, rediss:// or unix://.
@@ -95,19 +99,16 @@ class RedisSessionStore:
         except ValueError:
             raise ConfigurationError(_WRONG_URL) from None
         self._redis = BatchedRedis(self._pool, COMMAND_SECONDS)
-        self._scripts = {text: self._redis.register_script(text) for text in redis_scripts.ALL}
+        self._script = cache(lambda text: self._redis.register_script(redis_scripts.PRELUDE + text))
         self._ttl = ttl
         self._index = UserIndex(self._redis, _bounded, ttl)
         self.journal = TurnJournal(self._redis, _bounded, max(ttl, _JOURNAL_SECONDS))
         self.ended_logins = EndedLogins(self._redis, _bounded, _LOGIN_SECONDS)
         self.tallies = RedisTallies(self._redis, self._to_its_end)
         self.held_files = HeldFiles(self._redis, self._to_its_end, self.journal.writer)
-        self._corrupt = 0
+        self.corrupt_records = 0
+        """Number of records that this process found unreadable and moved aside."""
         self._transactions: set[asyncio.Task[Any]] = set()
-
-    @property
-    def corrupt_records(self) -> int:
-        return self._corrupt
 
     async def create(
         self,
@@ -116,8 +117,15 @@ class RedisSessionStore:
         session_id: str | None = None,
         vector_store_id: str | None = None,
         model_key: str = "",
-        agent_ready: bool = False,
     ) -> Session:
+        """Create an empty conversation.
+
+        ``session_id`` keeps an id from ``new_session_id`` that was assigned while the store was unavailable.
+
+        Raises:
+            ChainConflict: That id is taken.
+            ValueError: That id does not have the form of a session id.
+        """
         if session_id is not None and not is_session_id(session_id):
             raise ValueError("A session id is `session_` and 32 hexadecimal digits.")
         session = Session(
@@ -126,7 +134,6 @@ class RedisSessionStore:
             last_active_at=int(time.time()),
             vector_store_id=vector_store_id,
             model_key=model_key,
-            agent_ready=agent_ready,
         )
         # The index first: an entry may lack its conversation, but no conversation may lack its entry.
         remembering = self._index.remember(user_id, session.session_id)
@@ -134,6 +141,7 @@ class RedisSessionStore:
         return session
 
     async def get(self, session_id: str, user_id: str) -> Session | None:
+        """Return the conversation and renew its expiry; None when it does not exist or is another user's."""
         if not is_session_id(session_id):
             return None
         status, *reply = await self._run(redis_scripts.GET, session_id, user_id)
@@ -150,6 +158,7 @@ class RedisSessionStore:
         return None
 
     async def summaries(self, user_id: str, limit: int = 100) -> tuple[SessionSummary, ...]:
+        """Return at most ``limit`` of the user's conversations, last used first; renews no expiry."""
         found: list[SessionSummary] = []
         for record, opening in await self._index.newest(user_id, limit):
             try:
@@ -162,16 +171,23 @@ class RedisSessionStore:
         return tuple(sorted(found, key=lambda summary: summary.session.last_active_at, reverse=True))
 
     async def update(self, session: Session, *, expected_last_response_id: str | None) -> Session:
+        """Store ``session`` and return it with the store's ``message_count`` and ``last_active_at``.
+
+        Raises:
+            ChainConflict: The stored chain does not end at ``expected_last_response_id``.
+        """
         session = session.model_copy(update={"last_active_at": int(time.time())})
         expected = ("0", "") if expected_last_response_id is None else ("1", expected_last_response_id)
         reply = await self._write(redis_scripts.UPDATE, session.session_id, session.user_id, *expected, *_flat(session))
         return session.model_copy(update={"message_count": int(reply[0])})
 
     async def append_messages(self, session_id: str, messages: Sequence[Message]) -> None:
+        """Append messages in this order, all or none; the newest 1,000 are kept."""
         lines = [message.model_dump_json() for message in messages]
         await self._write(redis_scripts.APPEND, session_id, int(time.time()), KEPT_MESSAGES, *lines)
 
     async def messages(self, session_id: str, limit: int = KEPT_MESSAGES) -> tuple[Message, ...]:
+        """Return the newest ``limit`` messages, oldest first."""
         if limit < 1:
             return ()
         _, lines = await self._run(redis_scripts.MESSAGES, session_id, limit)
@@ -179,12 +195,17 @@ class RedisSessionStore:
         return tuple(message for message in found if message is not None)
 
     async def add_retrieved(self, session_id: str, passages: Sequence[Passage]) -> tuple[int, ...]:
+        """Return the number of each passage, counted from 1 within the conversation.
+
+        A passage id keeps its number and the content of its first retrieval; no two ids share a number.
+        """
         # json, because pydantic writes a score that is infinite as null, which it then refuses to read.
         pairs = [text for passage in passages for text in (passage.id, json.dumps(passage.model_dump()))]
         reply = await self._write(redis_scripts.ADD_RETRIEVED, session_id, *pairs)
         return tuple(int(number) for number in reply[0])
 
     async def retrieved(self, session_id: str) -> tuple[RetrievedPassage, ...]:
+        """Return all passages that the conversation has retrieved, sorted by number."""
         _, flat_numbers, flat_passages = await self._run(redis_scripts.RETRIEVED, session_id)
         numbers = _pairs(flat_numbers)
         found: list[RetrievedPassage] = []
@@ -200,25 +221,35 @@ class RedisSessionStore:
         return tuple(sorted(found, key=lambda item: item.number))
 
     async def set_streaming_state(self, session_id: str, request_id: str, state: StreamingState) -> None:
+        """Store the progress of the answer to ``request_id``."""
         await self._write(redis_scripts.SET_STREAMING, session_id, request_id, state.model_dump_json())
 
     async def streaming_state(self, session_id: str, request_id: str) -> StreamingState | None:
+        """Return what was last stored for ``request_id``."""
         _, text = await self._run(redis_scripts.GET_STREAMING, session_id, request_id)
         if text is None:
             return None
         return await self._parsed(StreamingState, session_id, "streaming", request_id.encode(), text)
 
     async def keep_response(self, session_id: str, turn_id: str, body: str) -> None:
+        """Store the answer to a turn as a client of the model API got it."""
         await self._write(redis_scripts.SET_STREAMING, session_id, _response_field(turn_id), body)
 
     async def kept_response(self, session_id: str, turn_id: str) -> str | None:
+        """Return what was stored for ``turn_id``."""
         _, text = await self._run(redis_scripts.GET_STREAMING, session_id, _response_field(turn_id))
         return text.decode() if text is not None else None
 
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
-        return session_lock(self._redis, _bounded, session_key(session_id, "lock"), wait=wait)
+        """Lock the conversation for one turn, in all processes; raise ``SessionBusy`` after ``wait`` seconds.
+
+        The lock is renewed while held and expires within seconds when its holder dies. When the store fails meanwhile,
+        the turn continues: ``update`` still refuses to fork the chain.
+        """
+        return session_lock(self._redis, _bounded, redis_scripts.session_key(session_id, "lock"), wait=wait)
 
     async def delete(self, session_id: str, user_id: str) -> bool:
+        """Erase the conversation with its records that were moved aside; return False when it is not the user's."""
         if not is_session_id(session_id):
             return False
         status, *_ = await self._run(redis_scripts.DELETE, session_id, user_id)
@@ -227,6 +258,7 @@ class RedisSessionStore:
         return bool(status == b"ok")
 
     async def compact(self) -> None:
+        """Write the store's files again without what was deleted; returns before that is done."""
         try:
             await _bounded(self._redis.bgrewriteaof)
         except SessionStoreUnavailable:
@@ -234,15 +266,18 @@ class RedisSessionStore:
             _logger.info("Redis did not rewrite its file after a deletion")
 
     async def ping(self) -> None:
+        """Return when the store answers."""
         await _bounded(self._redis.ping)
 
     async def version(self) -> str:
+        """Return the version of its server."""
         info = await _bounded(lambda: self._redis.info("server"))
         # Valkey also reports the version of Redis with which it is compatible.
         valkey = info.get("valkey_version")
         return f"Valkey {valkey}" if valkey else f"Redis {info['redis_version']}"
 
     async def aclose(self) -> None:
+        """Close all connections; the store cannot be used afterwards."""
         for batches in (self.journal.appends, self._redis.batches):
             await batches.settle(CONNECT_SECONDS + COMMAND_SECONDS)
         if self._transactions:
@@ -257,12 +292,12 @@ class RedisSessionStore:
         raise ChainConflict(_MOVED_ON if status == b"conflict" else _GONE)
 
     async def _run(self, script: str, session_id: str, *arguments: str | bytes | int) -> list[Any]:
-        keys = [session_key(session_id, part) for part in redis_scripts.PARTS]
+        keys = [redis_scripts.session_key(session_id, part) for part in redis_scripts.PARTS]
         keys += [f"{key}:aside" for key in keys]
-        call = self._scripts[script]
+        call = self._script(script)
         moved, *reply = await _bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
         if moved:
-            self._corrupt += int(moved)
+            self.corrupt_records += int(moved)
             _logger.warning("%d session record(s) could not be read; they were moved aside", moved)
         return list(reply)
 

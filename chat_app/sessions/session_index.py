@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from chat_app.sessions import redis_scripts
 from chat_app.sessions.batched_redis import BatchedRedis
-from chat_app.sessions.redis_keys import session_key
 from chat_app.sessions.session_lock import Bounded
 
 _SLACK_SECONDS: Final = 7_200
@@ -58,7 +57,7 @@ class UserIndex:
     async def _peek_all(self, user_id: str, ids: list[bytes]) -> list[list[Any]]:
         pipeline = self._redis.pipeline(transaction=False)
         for name in ids:
-            keys = [session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
+            keys = [redis_scripts.session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
             pipeline.eval(redis_scripts.PEEK, len(keys), *keys, user_id)
         return list(await self._bounded(partial(self._redis.execute_together, pipeline)))
 

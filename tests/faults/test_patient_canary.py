@@ -31,7 +31,7 @@ from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, TextDelta, T
 from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
 from chat_app.generation.prompt import Prompt
-from chat_app.sessions import RedisSessionStore, SessionStore
+from chat_app.sessions import RedisSessionStore
 from chat_app.sessions.session_store import Session
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing import guard_logs, trace_app_generator, turn_recorder
@@ -124,7 +124,7 @@ async def ward(
     tools: Sequence[FunctionTool] = (),
     *,
     keep_text: bool = False,
-    store: SessionStore | None = None,
+    store: RedisSessionStore | None = None,
 ) -> AsyncGenerator[Ward, None]:
     diagnostics = DiagnosticsSettings(trace_dir=written.folder, trace_calls="all", trace_text=keep_text, otel=True)
     tracers = TracerProvider()

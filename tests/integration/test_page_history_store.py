@@ -32,7 +32,6 @@ from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.sessions import RedisSessionStore
-from chat_app.sessions.session_store import SessionStore
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
     models = ["b", "c", "a"]
     question = PageQuestion("ada", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), models)
 
-    async def sessions() -> SessionStore:
+    async def sessions() -> RedisSessionStore:
         raise SessionStoreUnavailable
 
     keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)
@@ -136,7 +135,7 @@ async def test_a_question_whose_process_died_before_its_answer_began_is_marked(
     keepers = []
     for store in (died, other):
 
-        async def sessions(store: SessionStore = store) -> SessionStore:
+        async def sessions(store: RedisSessionStore = store) -> RedisSessionStore:
             return store
 
         keepers.append(TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda store=store: store))
@@ -159,7 +158,7 @@ async def test_a_question_whose_process_died_before_its_answer_began_is_marked(
 async def test_a_question_in_another_users_conversation_leaves_no_journal(history: History, redis_url: str) -> None:
     store = RedisSessionStore(redis_url)
 
-    async def sessions() -> SessionStore:
+    async def sessions() -> RedisSessionStore:
         return store
 
     keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store)
@@ -174,7 +173,7 @@ async def test_a_question_in_another_users_conversation_leaves_no_journal(histor
 
 
 async def test_a_conversation_is_named_by_its_question_or_by_its_files(history: History) -> None:
-    async def sessions() -> SessionStore:
+    async def sessions() -> RedisSessionStore:
         raise SessionStoreUnavailable
 
     keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)

@@ -53,7 +53,7 @@ async def keys_of(redis: Redis, session_id: str) -> list[bytes]:
 async def test_a_conversation_is_found_again_by_its_owner_in_any_process(
     store: RedisSessionStore, other: RedisSessionStore
 ) -> None:
-    created = await store.create("anna", vector_store_id="vs_1", model_key="https://llm.example|m", agent_ready=True)
+    created = await store.create("anna", vector_store_id="vs_1", model_key="https://llm.example|m")
 
     assert await other.get(created.session_id, "anna") == created
     assert abs(created.last_active_at - datetime.now(UTC).timestamp()) < 60

@@ -24,7 +24,7 @@ from chat_app.interface.keeping.take_over import resumable_conversation, unseen
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import TurnLog
-from chat_app.sessions import RedisSessionStore, SessionStore
+from chat_app.sessions import RedisSessionStore
 from tests.integration.test_replicas import pair, read, read_of, signed_in
 from tests.support.engine import clinic, ended, guideline_tool, passage, text_of
 from tests.support.scripted_server import (
@@ -193,8 +193,8 @@ async def test_of_two_processes_one_goes_on_and_the_one_that_only_seemed_dead_st
         runs.append(turn_id)
         return play()
 
-    def keeper(store: SessionStore) -> TurnKeeper:
-        async def sessions() -> SessionStore:
+    def keeper(store: RedisSessionStore) -> TurnKeeper:
+        async def sessions() -> RedisSessionStore:
             return store
 
         return TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store, resume=run_again)

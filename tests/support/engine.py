@@ -21,7 +21,7 @@ from chat_app.events import AgentEvent, RunItemStreamEvent, RunnerResult, TextDe
 from chat_app.generation.generator import Generator
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
-from chat_app.sessions import RedisSessionStore, SessionStore
+from chat_app.sessions import RedisSessionStore
 from tests.support.scripted_server import Event, Json, Request, ScriptedServer, Step
 from tools.function_tool import FunctionTool
 from tools.tool_manager import ToolManager
@@ -178,7 +178,7 @@ async def clinic(
     lock_wait: float = 10.0,
     model_kwargs: Mapping[str, Any] | None = None,
     limits: Mapping[str, float] | None = None,
-    store: SessionStore | None = None,
+    store: RedisSessionStore | None = None,
     save_seconds: float = 5.0,
     key: str = KEY,
     model: str = "scripted",

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from chat_app.errors import SessionError
-from chat_app.sessions.session_store import Message, SessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import Message
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def went_on_in(model: str, conversation_id: str, *, compared: bool, first: bool)
 
 
 async def branch(
-    history: ThreadMetadata, store: SessionStore, thread_id: str, owner: str, models: Sequence[str]
+    history: ThreadMetadata, store: RedisSessionStore, thread_id: str, owner: str, models: Sequence[str]
 ) -> dict[str, str | None]:
     """Return the conversation that each of ``models`` continues; None for a new one.
 
@@ -73,7 +74,7 @@ async def branch(
     return chosen
 
 
-async def forget(store: SessionStore, owner: str, conversations: set[str]) -> None:
+async def forget(store: RedisSessionStore, owner: str, conversations: set[str]) -> None:
     """Delete unused agent conversations; those that cannot be deleted now expire."""
     for conversation in sorted(conversations):
         try:
@@ -82,7 +83,7 @@ async def forget(store: SessionStore, owner: str, conversations: set[str]) -> No
             logger.warning("A conversation stays in the session store until it expires: %s", type(error).__name__)
 
 
-async def _copy(store: SessionStore, conversation: str | None, owner: str) -> str | None:
+async def _copy(store: RedisSessionStore, conversation: str | None, owner: str) -> str | None:
     if conversation is None:
         return None
     try:
@@ -92,7 +93,9 @@ async def _copy(store: SessionStore, conversation: str | None, owner: str) -> st
         return None
 
 
-async def fork(store: SessionStore, conversation_id: str, user_id: str, *, before: str | None = None) -> str | None:
+async def fork(
+    store: RedisSessionStore, conversation_id: str, user_id: str, *, before: str | None = None
+) -> str | None:
     """Copy a conversation, up to the last time that the question ``before`` was asked.
 
     Return the copy's id, or None for an empty one. Raises ``SessionStoreUnavailable``.

@@ -8,47 +8,9 @@ from chainlit.element import ElementDict
 from chainlit.step import StepDict
 from chainlit.types import ThreadDict
 
-STEP_COLUMNS = (
-    "id",
-    "name",
-    "type",
-    "threadId",
-    "parentId",
-    "streaming",
-    "waitForAnswer",
-    "isError",
-    "metadata",
-    "tags",
-    "input",
-    "output",
-    "createdAt",
-    "command",
-    "start",
-    "end",
-    "generation",
-    "showInput",
-    "language",
-    "indent",
-    "defaultOpen",
-    "autoCollapse",
-    "modes",
-)
-ELEMENT_COLUMNS = (
-    "id",
-    "threadId",
-    "type",
-    "url",
-    "chainlitKey",
-    "name",
-    "display",
-    "objectKey",
-    "size",
-    "page",
-    "language",
-    "forId",
-    "mime",
-    "props",
-)
+from chat_app.database.versions.r0001_history import TABLES
+
+STEP_COLUMNS, ELEMENT_COLUMNS = tuple(TABLES["steps"]), tuple(TABLES["elements"])
 Row = dict[str, Any]
 _CITATION = re.compile(r"\[\\\[(\d+)\\\]\]\(#cite-[^)]*\)")
 _MARKUP = re.compile(r"^\s*(?:[-*>]|#+)\s|[\\*]", re.MULTILINE)

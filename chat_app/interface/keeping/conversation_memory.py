@@ -7,10 +7,11 @@ from chat_app.events import AgentEvent, RunItemStreamEvent, StepRunItem
 from chat_app.interface.keeping.page_question import TurnHeader
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
-from chat_app.sessions.session_store import Message, SessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import Message
 
 
-async def remember(sessions: SessionStore, header: TurnHeader, turn: LiveTurn) -> None:
+async def remember(sessions: RedisSessionStore, header: TurnHeader, turn: LiveTurn) -> None:
     """Give a finished turn to the agent's conversation, unless the agent has recorded it."""
     conversation_id, ended = turn.log.conversation_id, turn.log.ended
     if conversation_id is None or ended is None:

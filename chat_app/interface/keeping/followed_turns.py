@@ -14,7 +14,7 @@ from chat_app.errors import AsclepiusError
 from chat_app.events import Outcome, agent_event_adapter
 from chat_app.interface.keeping.page_question import TurnHeader
 from chat_app.interface.turns.live_turns import STOPPED, LiveTurn, LiveTurns, stop_and_save
-from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class FollowedTurns:
         own: The turns of this process.
     """
 
-    def __init__(self, sessions: Callable[[], SessionStore | None], own: LiveTurns) -> None:
+    def __init__(self, sessions: Callable[[], RedisSessionStore | None], own: LiveTurns) -> None:
         self._sessions, self._own = sessions, own
         self._followed: dict[str, FollowedTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()

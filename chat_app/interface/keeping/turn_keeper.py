@@ -31,7 +31,7 @@ from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finis
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
-from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class TurnKeeper:
         history: History,
         turns: LiveTurns,
         audit: AuditLog,
-        sessions: Callable[[], Awaitable[SessionStore]],
-        opened: Callable[[], SessionStore | None],
+        sessions: Callable[[], Awaitable[RedisSessionStore]],
+        opened: Callable[[], RedisSessionStore | None],
         *,
         resume: Resume | None = None,
     ) -> None:
@@ -265,7 +265,7 @@ class TurnKeeper:
         thread["steps"] = sorted(merged(thread["steps"], steps), key=lambda step: step["createdAt"] or "")
         thread["elements"] = merged(thread["elements"], elements)
 
-    async def _finish(self, sessions: SessionStore, turn_id: str) -> None:
+    async def _finish(self, sessions: RedisSessionStore, turn_id: str) -> None:
         try:
             found = await _restored(sessions.journal, turn_id)
         except ValidationError:

@@ -11,7 +11,7 @@ from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
-from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import TurnJournal
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class TurnWriter:
         self,
         turn: LiveTurn,
         header: Callable[[], TurnHeader],
-        opened: Callable[[], SessionStore | None],
+        opened: Callable[[], RedisSessionStore | None],
         *,
         question: PageQuestion | None = None,
     ) -> None:
