@@ -51,6 +51,7 @@ def attach() -> tuple[Runtime, ChatPage]:
     socket_handlers.install(page)
     problems.install(chainlit_app)
     if alone:
+        chainlit_app.state.runtime = runtime
         # Before Chainlit's own routes, whose last one is a catch-all.
         chainlit_app.router.routes[:0] = api_routes(runtime)
         chainlit_app.add_middleware(

@@ -39,11 +39,10 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
     """Return every route of the API."""
     from chainlit.server import build_dir
 
-    from chat_app.interface.api.feedback_routes import feedback_router
     from chat_app.interface.api.file_routes import file_router, upload_router
+    from chat_app.interface.api.page_routes import page_router
     from chat_app.interface.api.records import cds_routes
     from chat_app.interface.api.records.infobutton_routes import infobutton_router
-    from chat_app.interface.api.settings_routes import settings_router
     from chat_app.interface.rendering.sockets import disconnect_user
 
     page_root = runtime.settings.storage.data_dir / "page"
@@ -54,9 +53,8 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
         health_router(runtime),
         asset_router(Path(build_dir, "assets"), page_root),
         *([oidc_router(runtime.settings, runtime.identity, runtime.audit)] if oidc else []),
-        feedback_router(runtime),
+        page_router(runtime),
         upload_router(runtime),
-        settings_router(runtime),
         administration_router(runtime.identity, runtime.sign_in, runtime.audit, disconnect_user),
         file_router(runtime),
         infobutton_router(runtime),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi import APIRouter, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
@@ -34,11 +34,12 @@ from chat_app.events import (
     UnsupportedStatement,
 )
 from chat_app.interface.api import api_docs
+from chat_app.interface.api.dependencies import ReaderLanguage, User
 from chat_app.interface.api.problems import problem
 from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, event_stream
 from chat_app.interface.conversation.own_documents import searched_in
 from chat_app.interface.conversation.page_options import PageOptions
-from chat_app.interface.i18n.translation import Language, language_of
+from chat_app.interface.i18n.translation import Language
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.runtime import Runtime
@@ -137,12 +138,7 @@ class ComparisonAnswer(Frozen):
 
 def consult_router(runtime: Runtime) -> APIRouter:
     """Return the routes to consult, resume a stream and stop a turn."""
-
-    def asker(request: Request) -> str:
-        return runtime.identity.from_cookies(request.cookies)
-
-    # Also a dependency, so that validation errors are not shown to anyone who is not signed in.
-    router = APIRouter(prefix="/api/v1", tags=["consult"], dependencies=[Depends(asker)])
+    router = APIRouter(prefix="/api/v1", tags=["consult"])
     recent = RecentQuestions()
 
     @router.post(
@@ -151,22 +147,21 @@ def consult_router(runtime: Runtime) -> APIRouter:
         responses=api_docs.CONSULT,
         openapi_extra=api_docs.CONSULT_EXAMPLES,
     )
-    async def consult(request: Request, body: ConsultBody) -> Response:
+    async def consult(request: Request, user: User, language: ReaderLanguage, body: ConsultBody) -> Response:
         """Ask a question.
 
         With `stream` the answer is a `text/event-stream`: each event's `data` is one event of the turn as JSON, its
         `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
         `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
         """
-        language = language_of(request.headers.get("accept-language"))
-        question = await begin(runtime, body, asker(request), language, recent)
+        question = await begin(runtime, body, user, language, recent)
         if body.stream:
             return event_stream(question, dict.fromkeys(question.turns, Cursor()))
         return await _whole(request, question)
 
     @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
     async def resume(
-        request: Request,
+        user: User,
         turn_id: TurnId,
         last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
     ) -> Response:
@@ -174,16 +169,16 @@ def consult_router(runtime: Runtime) -> APIRouter:
 
         Possible while the turn runs, and for five minutes after.
         """
-        question = await _question_of(runtime, recent, turn_id, asker(request))
+        question = await _question_of(runtime, recent, turn_id, user)
         cursors = question.cursors(last_event_id)
         if cursors is None:
             return problem(422, "Last-Event-ID is not one of this turn.")
         return event_stream(question, cursors) if question.has_more(cursors) else Response(status_code=204)
 
     @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
-    async def stop(request: Request, turn_id: TurnId) -> Response:
+    async def stop(user: User, turn_id: TurnId) -> Response:
         """Stop a turn and keep the text received so far. Stopping twice changes nothing."""
-        (await _question_of(runtime, recent, turn_id, asker(request))).stop()
+        (await _question_of(runtime, recent, turn_id, user)).stop()
         return Response(status_code=204)
 
     return router

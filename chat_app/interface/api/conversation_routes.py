@@ -6,12 +6,13 @@ A conversation that expired, never existed or belongs to another user is a 404.
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import AwareDatetime, Field
 
 from chat_app.agent.chat_manager import title_of
 from chat_app.events import OutcomeKind, Reference
 from chat_app.interface.api import api_docs
+from chat_app.interface.api.dependencies import User
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner
 from chat_app.sessions.session_store import Message, Session, SessionSummary
@@ -56,26 +57,20 @@ class StoredConversation(ConversationSummary):
 
 def conversation_router(runtime: Runtime) -> APIRouter:
     """Return the routes to list, read and delete conversations."""
-
-    def asker(request: Request) -> str:
-        return runtime.identity.from_cookies(request.cookies)
-
-    router = APIRouter(prefix="/api/v1/conversations", tags=["conversations"], dependencies=[Depends(asker)])
+    router = APIRouter(prefix="/api/v1/conversations", tags=["conversations"])
 
     @router.get("")
     async def list_conversations(
-        request: Request, limit: Annotated[int, Query(ge=1, le=_MOST_LISTED, description="At most so many.")] = 50
+        user: User, limit: Annotated[int, Query(ge=1, le=_MOST_LISTED, description="At most so many.")] = 50
     ) -> ConversationList:
         """Your conversations, last used first. Looking at the list does not prolong them."""
-        user = asker(request)
         app = await runtime.ready()
         found = await app.sessions.summaries(user, limit)
         return ConversationList(conversations=tuple(_summary(runtime, user, summary) for summary in found))
 
     @router.get("/{conversation_id}", responses=api_docs.NOT_FOUND)
-    async def read_conversation(request: Request, conversation_id: ConversationId) -> StoredConversation:
+    async def read_conversation(user: User, conversation_id: ConversationId) -> StoredConversation:
         """Read a conversation: its messages with the passages they cite."""
-        user = asker(request)
         store = (await runtime.ready()).sessions
         await runtime.keeper.recover()
         session = await store.get(conversation_id, user)
@@ -88,9 +83,9 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         return StoredConversation(**summary.model_dump(), messages=shown)
 
     @router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
-    async def delete_conversation(request: Request, conversation_id: ConversationId) -> Response:
+    async def delete_conversation(user: User, conversation_id: ConversationId) -> Response:
         """Erase a conversation, here and on the page. A question of it that is being answered is stopped."""
-        await erase_own(runtime, conversation_id, asker(request))
+        await erase_own(runtime, conversation_id, user)
         return Response(status_code=204)
 
     return router

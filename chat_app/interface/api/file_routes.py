@@ -10,10 +10,11 @@ from fastapi import APIRouter, HTTPException, Path, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, User
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.conversation.uploads import FileState, safe_name
-from chat_app.interface.i18n.translation import language_of, say, say_tool_error
+from chat_app.interface.i18n.translation import say, say_tool_error
 from chat_app.interface.keeping.turn_keeper import STORE_SECONDS
 from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
@@ -22,6 +23,7 @@ from chat_app.interface.security.identity import NotOwner, require_owner, token_
 from tools.guidelines import Scope, scope_of
 
 _LOOK_AGAIN: Final = 0.1
+DocumentOfThread = Annotated[str, Path(max_length=80)]
 _FULL: Final = "Too many files were sent. Close conversations with files, or try again later."
 
 
@@ -40,16 +42,19 @@ def file_router(runtime: Runtime) -> APIRouter:
     @router.post("/threads/{thread_id}/files/{document_id}")
     async def decide(
         request: Request,
-        thread_id: Annotated[str, Path(max_length=64)],
-        document_id: Annotated[str, Path(max_length=80)],
+        user: User,
+        thread_id: OwnThread,
+        document_id: DocumentOfThread,
+        *,
+        language: ReaderLanguage,
         body: FileFor,
     ) -> Response:
         """Keep a file in its conversation or add it to the library, and show that in every tab."""
-        user, scope = await _owned(runtime, request, thread_id, document_id)
+        scope = _scope(thread_id, document_id)
         state: FileState = "own"
         if body.whom == "library":
             if not runtime.identity.may("upload", token_of(request.cookies)):
-                return problem(403, say(language_of(request.headers.get("accept-language")), "upload.not_allowed"))
+                return problem(403, say(language, "upload.not_allowed"))
             shared = await (await runtime.ready()).guidelines.share(document_id, scope)
             if shared is None:
                 raise NotOwner
@@ -59,13 +64,9 @@ def file_router(runtime: Runtime) -> APIRouter:
         return JSONResponse({"state": state})
 
     @router.delete("/threads/{thread_id}/files/{document_id}")
-    async def remove(
-        request: Request,
-        thread_id: Annotated[str, Path(max_length=64)],
-        document_id: Annotated[str, Path(max_length=80)],
-    ) -> Response:
+    async def remove(user: User, thread_id: OwnThread, document_id: DocumentOfThread) -> Response:
         """Stop searching a file; what earlier answers cite of it stays readable until the conversation is deleted."""
-        user, scope = await _owned(runtime, request, thread_id, document_id)
+        scope = _scope(thread_id, document_id)
         await runtime.audit.record("delete", user, conversation=thread_id, detail="file")
         if not await (await runtime.ready()).guidelines.remove(document_id, scope=scope):
             raise NotOwner
@@ -77,14 +78,12 @@ def file_router(runtime: Runtime) -> APIRouter:
     return router
 
 
-async def _owned(runtime: Runtime, request: Request, thread_id: str, document_id: str) -> tuple[str, Scope]:
-    """Return the user and the scope of the conversation, whose file it must be. Raises ``NotOwner``."""
-    user = runtime.identity.from_cookies(request.cookies)
-    require_owner(user, await runtime.history.owner_of("thread", thread_id))
+def _scope(thread_id: str, document_id: str) -> Scope:
+    """Return the scope of the conversation, whose file it must be. Raises ``NotOwner``."""
     scope = scope_of_thread(thread_id)
     if scope is None or scope_of(document_id) != scope:
         raise NotOwner
-    return user, scope
+    return scope
 
 
 async def _search_instead(runtime: Runtime, thread_id: str, user: str, own: str, instead: list[str]) -> None:
@@ -130,15 +129,13 @@ def upload_router(runtime: Runtime) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.post("/project/file")
-    async def upload(request: Request, session_id: str, file: UploadFile) -> Any:
+    async def upload(user: User, language: ReaderLanguage, session_id: str, file: UploadFile) -> Any:
         """Keep a file for the next question of a tab."""
-        user = runtime.identity.from_cookies(request.cookies)
         session = WebsocketSession.get_by_id(session_id)
         if session is None:
             raise NotOwner
         require_owner(user, owner_of(session))
         if not file.size:
-            language = language_of(request.headers.get("accept-language"))
             reason = say_tool_error(language, "file_empty", {}, "")
             raise HTTPException(
                 400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason)

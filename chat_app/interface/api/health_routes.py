@@ -5,14 +5,15 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 
 from chat_app.bootstrap import App
 from chat_app.database.migrations import schema_problems
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
-from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.api.dependencies import ReaderLanguage, signed_in
+from chat_app.interface.i18n.translation import say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import token_of
 from tools.errors import ToolError
@@ -53,11 +54,9 @@ def status_router(runtime: Runtime) -> APIRouter:
     """Return the route of the loaded content."""
     router = APIRouter(prefix="/api/v1", tags=["health"])
 
-    @router.get("/status")
-    async def status(request: Request) -> dict[str, Any]:
+    @router.get("/status", dependencies=[Depends(signed_in)])
+    async def status(request: Request, language: ReaderLanguage) -> dict[str, Any]:
         """Return what the start page shows: loaded sources, their dates and the models."""
-        runtime.identity.from_cookies(request.cookies)
-        language = language_of(request.headers.get("accept-language"))
         found: dict[str, Any] = {
             "loading": say(language, f"loading.{runtime.loading_part}") if runtime.loading else None,
             "problem": say(language, f"outcome.{runtime.failure.code}") if runtime.failure else None,

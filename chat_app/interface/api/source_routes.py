@@ -3,10 +3,11 @@
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
+from chat_app.interface.api.dependencies import User, signed_in
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import require_readable
 from chat_app.interface.runtime import Runtime
@@ -26,19 +27,15 @@ def source_router(runtime: Runtime) -> APIRouter:
     """
     router = APIRouter(prefix="/api/v1", tags=["sources"])
 
-    def signed_in(request: Request) -> str:
-        return runtime.identity.from_cookies(request.cookies)
-
-    @router.get("/guidelines")
-    async def guidelines(request: Request) -> list[dict[str, Any]]:
+    @router.get("/guidelines", dependencies=[Depends(signed_in)])
+    async def guidelines() -> list[dict[str, Any]]:
         """List the loaded guidelines."""
-        signed_in(request)
         documents = await (await runtime.ready()).guidelines.documents()
         return [document.model_dump(mode="json") for document in documents]
 
     @router.get("/guidelines/{document_id}/pages/{page}.png")
     async def page_image(
-        request: Request,
+        user: User,
         document_id: str,
         page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
         quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
@@ -48,22 +45,22 @@ def source_router(runtime: Runtime) -> APIRouter:
 
         Headers give the number of pages and where the first highlight is, as fractions of width and height.
         """
-        scope = await require_readable(runtime.history, signed_in(request), document_id)
+        scope = await require_readable(runtime.history, user, document_id)
         app = await runtime.ready()
         image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
         return _picture(image, scope)
 
     @router.get("/guidelines/{document_id}/original.pdf")
-    async def original(request: Request, document_id: str) -> FileResponse:
+    async def original(user: User, document_id: str) -> FileResponse:
         """Return the original document. A PDF opens in the browser; any other format is downloaded."""
-        scope = await require_readable(runtime.history, signed_in(request), document_id)
+        scope = await require_readable(runtime.history, user, document_id)
         app = await runtime.ready()
         return _file(app.guidelines.original(document_id, scope=scope), document_id, scope)
 
     @router.get("/passages/{passage_id:path}")
-    async def passage(request: Request, passage_id: str) -> Response:
+    async def passage(user: User, passage_id: str) -> Response:
         """Return a passage, also of a superseded version."""
-        scope = await require_readable(runtime.history, signed_in(request), passage_id)
+        scope = await require_readable(runtime.history, user, passage_id)
         app = await runtime.ready()
         found = await app.guidelines.passage(passage_id, scope=scope)
         if found is None:

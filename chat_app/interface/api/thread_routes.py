@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Response
 
 from chat_app.events import Outcome
+from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, User
 from chat_app.interface.i18n.locale_formats import date_and_time
-from chat_app.interface.i18n.translation import ENGLISH, Language, language_of, say, say_outcome
+from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_outcome
 from chat_app.interface.rendering.turn_steps import COLUMN, GOES_ON
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.identity import require_owner
 
 _LONGEST_NAME = 80
 _ANSWERS = {"assistant_message", COLUMN}
@@ -23,15 +23,13 @@ def thread_router(runtime: Runtime) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["conversations"])
 
     @router.get("/threads/{thread_id}/export.md")
-    async def export(request: Request, thread_id: Annotated[str, Path(max_length=64)]) -> Response:
+    async def export(user: User, thread_id: OwnThread, language: ReaderLanguage) -> Response:
         """Export the conversation as Markdown: questions, answers as they were sent, references."""
-        user = runtime.identity.from_cookies(request.cookies)
-        require_owner(user, await runtime.history.owner_of("thread", thread_id))
         await runtime.audit.record("export", user, conversation=thread_id)
         await runtime.turns.save_ended(thread_id, user)
         thread = await runtime.history.get_thread(thread_id)
         return Response(
-            conversation_markdown(thread or {}, language_of(request.headers.get("accept-language"))),
+            conversation_markdown(thread or {}, language),
             media_type="text/markdown; charset=utf-8",
             headers={"content-disposition": _attachment(str(thread["name"] or "") if thread else "")},
         )

@@ -20,6 +20,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from chat_app.errors import AsclepiusError
 from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_left
 from chat_app.interface.api.conversation_routes import erase_own
+from chat_app.interface.api.dependencies import User, signed_in
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import ModelApiRoute, UnknownModel, UnknownResponse, error_response
@@ -31,8 +32,7 @@ from chat_app.interface.api.model_api.model_requests import (
     question_of,
 )
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
-from chat_app.interface.api.passages.passage_links import PassageLinks
-from chat_app.interface.api.records.addresses import base_address
+from chat_app.interface.api.passages.passage_links import PassageLinks, base_address
 from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, AskedQuestion, RecentQuestions
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
@@ -46,11 +46,9 @@ _STREAM_HEADERS: Final = {**_NO_STORE, "x-accel-buffering": "no"}
 
 def model_router(runtime: Runtime) -> APIRouter:
     """Return the routes of ``/v1``."""
-
-    def asker(request: Request) -> str:
-        return runtime.identity.from_cookies(request.cookies)
-
-    router = APIRouter(prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(asker)], include_in_schema=False)
+    router = APIRouter(
+        prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(signed_in)], include_in_schema=False
+    )
     turns = ModelTurns(runtime)
 
     @router.get("/models")
@@ -89,15 +87,14 @@ def model_router(runtime: Runtime) -> APIRouter:
         return _whole(answer, frames.response().model_dump(mode="json"))
 
     @router.get("/responses/{response_id}")
-    async def stored(request: Request, response_id: str, stream: Literal["false"] | None = None) -> Response:
+    async def stored(user: User, response_id: str, stream: Literal["false"] | None = None) -> Response:
         """Return a response as its client first got it, not as a stream."""
-        body = await turns.stored(asker(request), response_id)
+        body = await turns.stored(user, response_id)
         return Response(body, media_type="application/json", headers=_NO_STORE)
 
     @router.delete("/responses/{response_id}")
-    async def erase(request: Request, response_id: str) -> Response:
+    async def erase(user: User, response_id: str) -> Response:
         """Erase the conversation of a response."""
-        user = asker(request)
         conversation, _, _ = await turns.place_of(user, response_id)
         await erase_own(runtime, conversation, user)
         return JSONResponse({"id": response_id, "object": "response", "deleted": True})
@@ -128,7 +125,7 @@ class ModelTurns:
 
         All its links expire together, so that its text and its citations have the same ones.
         """
-        base, now = base_address(self._runtime, request), time.time()
+        base, now = base_address(self._runtime.settings, request), time.time()
         links = PassageLinks(self._runtime.identity.secret, clock=lambda: now)
         language = language_of(request.headers.get("accept-language"))
         return ModelAnswer(language, lambda reference: links.of(reference, base), streamed)

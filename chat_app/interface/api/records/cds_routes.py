@@ -6,6 +6,7 @@ are those of https://cds-hooks.hl7.org/2.0/.
 """
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final, Literal
@@ -16,12 +17,13 @@ from pydantic import BaseModel, Field
 from starlette.middleware.cors import CORSMiddleware
 
 from chat_app.interface.api import problems
-from chat_app.interface.api.records.addresses import base_address, page_link
+from chat_app.interface.api.dependencies import ReaderLanguage
+from chat_app.interface.api.passages.passage_links import base_address, page_link
 from chat_app.interface.api.records.cds_cards import Card, cards_of
 from chat_app.interface.api.records.client_tokens import TrustedIssuers
 from chat_app.interface.api.records.fhir_medicines import Coding, FhirModel, OrderedMedicine, medicines_in
 from chat_app.interface.api.records.order_check import check_orders
-from chat_app.interface.i18n.translation import language_of
+from chat_app.interface.i18n.translation import Language
 from chat_app.interface.runtime import Runtime
 
 PATH: Final = "/cds-services"
@@ -115,6 +117,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
     """Return the services as an app with CORS for the configured origins."""
     server = runtime.settings.server
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.runtime = runtime
     problems.install(app)
     issuers = TrustedIssuers(server.cds_clients, runtime.first_use)
 
@@ -122,7 +125,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Return who calls. Raises ``Unauthenticated``."""
         if server.cds_open:
             return _ANYONE
-        address = base_address(runtime, request) + request.url.path
+        address = base_address(runtime.settings, request) + request.url.path
         audience = [address, address.removesuffix("/feedback")]
         return await issuers.issuer_of(request.headers.get("authorization", ""), audience)
 
@@ -135,12 +138,17 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
 
     @app.post(PATH + "/{service_id}", response_model_exclude_none=True)
     async def call(
-        request: Request, service_id: str, body: HookRequest, caller: str = Depends(client)
+        request: Request,
+        language: ReaderLanguage,
+        service_id: str,
+        body: HookRequest,
+        caller: str = Depends(client),
     ) -> dict[str, list[Card]]:
         """Return the cards for the orders of a request."""
         if body.hook != service_id:
             raise HTTPException(400 if service_id in SERVICES else 404, "This service is for another hook.")
-        return {"cards": await _cards(runtime, request, body, caller)}
+        link = partial(page_link, base_address(runtime.settings, request))
+        return {"cards": await _cards(runtime, body, caller, language, link)}
 
     @app.post(PATH + "/{service_id}/feedback")
     async def feedback(service_id: str, body: FeedbackList, caller: str = Depends(client)) -> dict[str, str]:
@@ -160,17 +168,15 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
     )
 
 
-async def _cards(runtime: Runtime, request: Request, body: HookRequest, caller: str) -> list[Card]:
+async def _cards(
+    runtime: Runtime, body: HookRequest, caller: str, language: Language, link: Callable[[str], str]
+) -> list[Card]:
     ordered, others = body.medicines()
     if not ordered:
         return []
     check = await check_orders((await runtime.ready()).drugs, ordered, others)
     if not check.pairs and not body.names_active():
         raise HTTPException(412, "The prefetch of active medications is missing, so there is nothing to compare.")
-    language, link = (
-        language_of(request.headers.get("accept-language")),
-        partial(page_link, base_address(runtime, request)),
-    )
     cards = cards_of(check, link, language, active_given=body.names_active())
     shown = "; ".join(f"{card.uuid} {card.indicator} {card.summary}" for card in cards)
     await runtime.audit.record("order_check", caller, detail=f"{body.hook}: {shown or 'no card'}")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from chat_app.interface.api.records.addresses import base_address, page_link
+from chat_app.interface.api.passages.passage_links import base_address, page_link
 from chat_app.interface.api.records.knowledge_feed import KnowledgeFeed, feed_entries, now
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import Unauthenticated
@@ -146,7 +146,7 @@ async def _feed(runtime: Runtime, request: Request, asked: InfobuttonQuery) -> K
     app = await runtime.ready()
     record = await _medicine(app.drugs, asked)
     medicine = record.generic_name if record else ""
-    base = base_address(runtime, request)
+    base = base_address(runtime.settings, request)
     question = asked.question(medicine)
     link = page_link(base, question)
     labels = _label_sections(record, asked)

@@ -1,0 +1,36 @@
+"""What routes depend on: the signed-in user, their conversation, and the reader's language."""
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+
+from chat_app.interface.i18n.translation import Language, language_of
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import require_owner
+
+
+def signed_in(request: Request) -> str:
+    """Return the user of the login cookie. Raises ``Unauthenticated`` before the rest of the request is validated."""
+    runtime: Runtime = request.app.state.runtime
+    return runtime.identity.from_cookies(request.cookies)
+
+
+User = Annotated[str, Depends(signed_in)]
+
+
+async def _own_thread(request: Request, user: User, thread_id: Annotated[str, Path(max_length=64)]) -> str:
+    runtime: Runtime = request.app.state.runtime
+    require_owner(user, await runtime.history.owner_of("thread", thread_id))
+    return thread_id
+
+
+OwnThread = Annotated[str, Depends(_own_thread)]
+"""The conversation that the path names; ``NotOwner`` is raised for another user's."""
+
+
+def _language(request: Request) -> Language:
+    return language_of(request.headers.get("accept-language"))
+
+
+ReaderLanguage = Annotated[Language, Depends(_language)]
+"""The language in which the client asks for texts."""
