@@ -16,10 +16,10 @@ from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import api_docs, problems
 from chat_app.interface.api.api_routes import api_routes
 from chat_app.interface.assets import prepare_page_root
-from chat_app.interface.draining import SocketDrain
 from chat_app.interface.page.page_document import own_page
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.user_data import keep_purging
 from chat_app.interface.worker_relay import Siblings, WorkerRelay
 from chat_app.observability.access_log import AccessLog
@@ -80,6 +80,23 @@ def create_app(
         app.add_middleware(WorkerRelay, siblings=siblings)
     app.add_middleware(RootPath, root_path=root)
     return app
+
+
+class SocketDrain:
+    """ASGI middleware that refuses new WebSockets with 503 while the server drains.
+
+    A balancer then connects the browser to another replica.
+    """
+
+    def __init__(self, app: ASGIApp, *, turns: LiveTurns) -> None:
+        self._app, self._turns = app, turns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket" or not self._turns.draining:
+            await self._app(scope, receive, send)
+            return
+        await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]})
+        await send({"type": "websocket.http.response.body", "body": b""})
 
 
 class RootPath:

@@ -17,7 +17,7 @@ from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
 from chat_app.events import AgentEvent
-from chat_app.interface.conversation.thread_scope import scope_of_thread
+from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.keeping.stored_turns import turns_of

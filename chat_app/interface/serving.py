@@ -12,8 +12,8 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from chat_app.interface.draining import release_browsers
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.settings import Settings
 
 HEADER_SECONDS: Final = 20.0
@@ -72,13 +72,26 @@ class PageServer(uvicorn.Server):
         """
         draining = asyncio.create_task(self._runtime.keeper.drain(self._runtime.settings.server.drain_seconds))
         while not draining.done() and not self.force_exit:
-            await release_browsers(self._runtime.turns)
+            await _release_browsers(self._runtime.turns)
             await asyncio.wait({draining}, timeout=_FORCED_EXIT_POLL)
         draining.cancel()
 
     def _address(self) -> str:
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         return f"{self._runtime.settings.server.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def _release_browsers(turns: LiveTurns) -> None:
+    """Close the sockets of browsers that wait for no answer of this process; they connect again by themselves."""
+    # Chainlit reads its configuration on import, which the server prepares after it has imported this module.
+    from chainlit.session import ws_sessions_id
+
+    from chat_app.interface.rendering.sockets import close_transport, owner_of
+
+    for session in list(ws_sessions_id.values()):
+        owner = owner_of(session)
+        if owner is None or not turns.of_thread(session.thread_id, owner):
+            await close_transport(session)
 
 
 def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> PageServer:

@@ -8,7 +8,7 @@ import pytest
 
 from chat_app.events import Outcome
 from chat_app.interface.conversation.page_options import PageOptions
-from chat_app.interface.rendering.abstentions import ToolOutputs, abstained, other_names, suggestions
+from chat_app.interface.rendering.next_steps import ToolOutputs, abstained, other_names, suggestions
 from tools.types import Function, FunctionOutput, Passage
 
 NEAR = Passage(id="p", kind="guideline", document_id="d", title="Asthma", text="x", section="Asthma › Inhalers")

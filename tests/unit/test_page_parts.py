@@ -124,9 +124,9 @@ def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None
     assert page_options({"models": ["secret"]}).asked_models(settings) == (settings.default_model,)
     assert page_options({"models": "m2"}).asked_models(settings) == (settings.default_model,)
     shown = ["guidelines", "drugs", "length", "language", "models"]
-    assert [entry["id"] for entry in settings_panel(settings, options)] == shown
+    assert [entry["id"] for entry in settings_panel(settings, options, {})] == shown
     alone = Settings(storage={"data_dir": tmp_path}, model={"models": ""})
-    assert "models" not in [entry["id"] for entry in settings_panel(alone, options)]
+    assert "models" not in [entry["id"] for entry in settings_panel(alone, options, {})]
 
 
 @pytest.mark.parametrize(

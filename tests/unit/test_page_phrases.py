@@ -16,7 +16,7 @@ from babel.messages.catalog import Message
 from chat_app.bootstrap import LoadPart
 from chat_app.errors import ErrorCode
 from chat_app.events import Notice, NoticeCode, Outcome, OutcomeCode
-from chat_app.interface.api.operators.administration_page import View
+from chat_app.interface.api.operators.administration_routes import View
 from chat_app.interface.i18n.translation import (
     catalogue,
     language_of,

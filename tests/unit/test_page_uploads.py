@@ -14,8 +14,8 @@ import pytest
 
 from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
 from chat_app.interface.assets import ROOT_VARIABLE, prepare_page_root
+from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.conversation.page_options import PageOptions, in_force
-from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.conversation.uploads import Upload, files_of, upload_events
 from chat_app.interface.i18n.translation import Language
 from chat_app.interface.rendering.tool_steps import step_content

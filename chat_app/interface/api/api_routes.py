@@ -13,14 +13,13 @@ from chat_app.interface.api.consult_routes import consult_router
 from chat_app.interface.api.conversation_routes import conversation_router
 from chat_app.interface.api.health_routes import health_router, status_router
 from chat_app.interface.api.model_api.model_routes import model_router
-from chat_app.interface.api.operators.administration_page import administration_page_router
+from chat_app.interface.api.operators.administration_routes import administration_router
 from chat_app.interface.api.passages.passage_page import passage_page_router
 from chat_app.interface.api.problems import NOTHING_HERE, problem
 from chat_app.interface.api.source_routes import source_router
 from chat_app.interface.api.thread_routes import thread_router
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.administration import administration_router
 from chat_app.interface.security.oidc_routes import oidc_router
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -55,7 +54,6 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
         *([oidc_router(runtime.settings, runtime.identity, runtime.audit)] if oidc else []),
         page_router(runtime),
         upload_router(runtime),
-        administration_router(runtime.identity, runtime.sign_in, runtime.audit, disconnect_user),
         file_router(runtime),
         infobutton_router(runtime),
         conversation_router(runtime),
@@ -63,7 +61,7 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
         source_router(runtime),
         status_router(runtime),
         passage_page_router(runtime),
-        administration_page_router(runtime),
+        administration_router(runtime, disconnect_user),
         model_router(runtime),
     )
     cds_hooks = _LoggedRoute(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False)

@@ -84,15 +84,11 @@ class ConsultBody(Frozen):
 
     def consult_options(self, user: str, scope: Scope | None) -> ConsultOptions:
         """Return the options of the question of ``user``, without its model."""
-        return ConsultOptions(
+        return replace(
+            self.page_options().consult_options(self.documents),
             conversation_id=self.conversation_id,
             user_id=user,
-            use_clinical_guidelines=self.use_clinical_guidelines,
-            use_drug_database=self.use_drug_database,
             enable_tool_execution=self.enable_tool_execution,
-            length=self.length,
-            language=self.language,
-            documents=self.documents,
             scope=scope,
         )
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, User
 from chat_app.interface.api.problems import problem
-from chat_app.interface.conversation.thread_scope import scope_of_thread
+from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.conversation.uploads import FileState, safe_name
 from chat_app.interface.i18n.translation import say, say_tool_error
 from chat_app.interface.keeping.turn_keeper import STORE_SECONDS

@@ -15,7 +15,6 @@ from uuid import UUID
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import InputRejected
-from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.security.identity import NotOwner, require_owner
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines import Document, GuidelineLibrary, IngestProgress, Scope, scope_of
@@ -27,6 +26,18 @@ logger = logging.getLogger(__name__)
 
 NOT_KEPT = "This conversation cannot keep files at the moment. Try again, or begin another conversation."
 NOT_SEARCHED = "The files of this conversation cannot be searched at the moment. Ask again in a moment."
+
+
+def scope_of_thread(thread_id: str) -> Scope | None:
+    """Return the scope of a conversation on the page; None for one that can have no files.
+
+    Only the spelling that the history writes is accepted: another spelling is another conversation there.
+    """
+    try:
+        known = UUID(thread_id)
+    except ValueError:
+        return None
+    return Scope(known.hex) if str(known) == thread_id else None
 
 
 async def require_readable(history: History, user: str, name: str) -> Scope | None:

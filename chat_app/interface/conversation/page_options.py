@@ -1,24 +1,13 @@
 """Settings of a conversation on the page: sources, length, language and models."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol, Self, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chat_app.answer_options import OWN_NAMES, AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.interface.i18n.translation import ENGLISH, Language, say
 from chat_app.settings import Settings
-
-
-class LoadedGuideline(Protocol):
-    """The properties needed of a loaded guideline."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
 
 MOST_DOCUMENTS = 200
 
@@ -43,14 +32,14 @@ class PageOptions(BaseModel):
             return self
         return self.model_copy(update={"documents": tuple(dict.fromkeys((*self.documents, *added)))[:MOST_DOCUMENTS]})
 
-    def consult_options(self, loaded: Sequence[LoadedGuideline]) -> ConsultOptions:
-        """Return the options of a question. A guideline that is no longer loaded is left out, as in the panel."""
+    def consult_options(self, loaded: Iterable[str]) -> ConsultOptions:
+        """Return the options of a question, with the selected ones of the ``loaded`` guidelines, as in the panel."""
         return ConsultOptions(
             use_clinical_guidelines=self.guidelines,
             use_drug_database=self.drugs,
             length=self.length,
             language=self.language,
-            documents=tuple(d.id for d in loaded if d.id in self.documents),
+            documents=tuple(name for name in loaded if name in self.documents),
         )
 
     def asked_models(self, settings: Settings) -> tuple[str, ...]:
@@ -108,9 +97,12 @@ def page_options(values: Mapping[str, Any]) -> PageOptions:
 
 
 def settings_panel(
-    settings: Settings, options: PageOptions, loaded: Sequence[LoadedGuideline] = (), language: Language = ENGLISH
+    settings: Settings, options: PageOptions, titles: Mapping[str, str], language: Language = ENGLISH
 ) -> list[dict[str, Any]]:
-    """Return the panel's inputs in the reader's language, as Chainlit's page takes them."""
+    """Return the panel's inputs in the reader's language, as Chainlit's page takes them.
+
+    ``titles`` holds the titles of the guidelines to choose from by id.
+    """
     lengths = {length: say(language, f"panel.length.{length}") for length in get_args(AnswerLength)}
     languages = {"auto": say(language, "panel.language.auto"), **OWN_NAMES}
     inputs = [
@@ -119,8 +111,7 @@ def settings_panel(
         _input("select", "length", options.length, language) | {"items": _listed(lengths)},
         _input("select", "language", options.language, language) | {"items": _listed(languages)},
     ]
-    if len(loaded) > 1:
-        titles = {document.id: document.title for document in loaded}
+    if len(titles) > 1:
         inputs.insert(1, _several("documents", titles, options.documents, language))
     if len(settings.models) > 1:
         names = {name: name for name in settings.models}

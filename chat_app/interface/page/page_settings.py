@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from chainlit.session import WebsocketSession
@@ -12,13 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import InputRejected
 from chat_app.interface.conversation.own_documents import searched_beside
-from chat_app.interface.conversation.page_options import (
-    LoadedGuideline,
-    PageOptions,
-    in_force,
-    page_options,
-    settings_panel,
-)
+from chat_app.interface.conversation.page_options import PageOptions, in_force, page_options, settings_panel
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.runtime import Runtime
@@ -50,13 +44,12 @@ async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
 
 async def _told_panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, Any]]:
     """Return the panel of ``session``, and tell its page which settings are in force."""
-    loaded = [*await loaded_guidelines(runtime), *await _own_files(runtime, session)] if owner_of(session) else ()
+    titles = await _titles(runtime, session)
     # Read last, so that changes made during the request to the library win.
     options = page_options(session.chat_settings)
     language = language_of(session.language)
-    titles = {document.id: document.title for document in loaded}
     await emit(session, "window_message", {IN_FORCE: in_force(options, runtime.settings, language, titles)})
-    return settings_panel(runtime.settings, options, loaded, language)
+    return settings_panel(runtime.settings, options, titles, language)
 
 
 async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True) -> None:
@@ -85,31 +78,22 @@ async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[st
         logger.warning("The settings of a conversation were not kept: %s", type(error).__name__)
 
 
-async def loaded_guidelines(runtime: Runtime) -> Sequence[LoadedGuideline]:
-    """Return the loaded guidelines; none while they are unknown."""
-    if runtime.app is None:
-        return ()
-    try:
-        return await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
-    except (ToolError, TimeoutError):
-        return ()
+async def _titles(runtime: Runtime, session: WebsocketSession) -> dict[str, str]:
+    """Return the titles of the guidelines to choose from, by id, the conversation's own files labelled as such.
 
-
-class _OwnFile(NamedTuple):
-    id: str
-    title: str
-
-
-async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[LoadedGuideline]:
-    """Return the conversation's own files, labelled as such; none while they are unknown."""
-    owner = owner_of(session)
-    if runtime.app is None or owner is None:
-        return ()
-    try:
-        _, files = await searched_beside(runtime.history, runtime.app.guidelines, session.thread_id, owner)
-    except InputRejected:
-        return ()
-    titles = [file.title for file in files]
-    names = {f.id: f.title if titles.count(f.title) == 1 else f"{f.title}, {f.file_name}" for f in files}
-    shown = partial(say, language_of(session.language), "panel.documents.own")
-    return [_OwnFile(name, shown(title=title)) for name, title in names.items()]
+    Those that cannot be read now are left out.
+    """
+    app, owner = runtime.app, owner_of(session)
+    if app is None or owner is None:
+        return {}
+    titles: dict[str, str] = {}
+    with suppress(ToolError, TimeoutError):
+        documents = await asyncio.wait_for(app.guidelines.documents(), _PATIENCE)
+        titles = {document.id: document.title for document in documents}
+    with suppress(InputRejected):
+        _, files = await searched_beside(runtime.history, app.guidelines, session.thread_id, owner)
+        known = [file.title for file in files]
+        for file in files:
+            title = file.title if known.count(file.title) == 1 else f"{file.title}, {file.file_name}"
+            titles[file.id] = say(language_of(session.language), "panel.documents.own", title=title)
+    return titles

@@ -109,11 +109,12 @@ async def _options(runtime: Runtime, app: App, question: PageQuestion) -> Consul
     """
     scope, files = await searched_beside(runtime.history, app.guidelines, question.thread_id, question.owner)
     try:
-        loaded = [*await app.guidelines.documents(), *files] if question.options.documents else ()
+        loaded = [*await app.guidelines.documents(), *files] if question.options.documents else []
     except ToolError:
         raise InputRejected(NOT_KNOWN, code="guidelines_unavailable") from None
-    question.titles.update({document.id: document.title for document in loaded})
-    return replace(question.options_now().consult_options(loaded), user_id=question.owner, scope=scope)
+    titles = {document.id: document.title for document in loaded}
+    question.titles.update(titles)
+    return replace(question.options_now().consult_options(titles), user_id=question.owner, scope=scope)
 
 
 async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:

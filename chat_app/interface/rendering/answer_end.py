@@ -21,8 +21,7 @@ from chat_app.events import (
 from chat_app.interface.conversation.page_options import PageOptions, left_out
 from chat_app.interface.conversation.uploads import files_of
 from chat_app.interface.i18n.translation import say_notice, say_outcome
-from chat_app.interface.rendering.abstentions import ToolOutputs, abstained, other_names, suggestions
-from chat_app.interface.rendering.follow_ups import follow_ups
+from chat_app.interface.rendering.next_steps import ToolOutputs, abstained, follow_ups, other_names, suggestions
 from chat_app.interface.rendering.reference_cards import card, reference_list
 from chat_app.interface.rendering.turn_steps import ElementDict, TurnIds, iso
 
@@ -129,5 +128,6 @@ class AnswerEnd:
             return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
         # Extracts are found by the question's words, so it stays in the language of the sources.
         further = follow_ups(tool_outputs.fitting, cited, "en" if self.extracts else language)
+        shown = [{"label": each.label, "question": each.question} for each in further]
         names = other_names(question, tool_outputs, language)
-        return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": [f._asdict() for f in further]}
+        return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": shown}

@@ -1,14 +1,18 @@
-"""The administration page, without scripts: guidelines and imports, feedback, usage per day, audit search."""
+"""Routes of auditors and administrators: their page, the audit log, and the end of another user's logins.
+
+The page, without scripts, shows guidelines and imports, feedback, usage per day and an audit search.
+"""
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal, get_args
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi.responses import HTMLResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader
 
 from chat_app.audit import AuditAction, AuditFilter, DatabaseAuditLog
@@ -18,7 +22,7 @@ from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotAllowed, Unauthenticated, token_of
 
 View = Literal["content", "feedback", "usage", "audit"]
-_PAGES: Final = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+_PAGES: Final = Environment(loader=FileSystemLoader(FilePath(__file__).parent), autoescape=True)
 _RATINGS: Final = 100
 _DAYS: Final = 30
 _ENTRIES: Final = 200
@@ -26,8 +30,8 @@ _AUDIT_DAYS: Final = 7
 _HEADERS: Final = {"cache-control": "no-store"}
 
 
-def administration_page_router(runtime: Runtime) -> APIRouter:
-    """Return the routes of the administration page."""
+def administration_router(runtime: Runtime, disconnect: Callable[[str], Awaitable[None]]) -> APIRouter:
+    """Return the routes; ``disconnect`` closes the sockets of a user."""
     router = APIRouter(include_in_schema=False)
 
     def page(request: Request, status: int = 200, **values: Any) -> Response:
@@ -56,19 +60,41 @@ def administration_page_router(runtime: Runtime) -> APIRouter:
         if view in {"feedback", "audit"}:
             detail = "feedback" if view == "feedback" else "audit log"
             await runtime.audit.record("export", user, detail=detail)
-        found: dict[str, Any]
-        match view:
-            case "content":
-                found = await _content(runtime)
-            case "feedback":
-                found = {"ratings": list(reversed(await rated_answers(runtime.history.engine, latest=_RATINGS)))}
-            case "usage":
-                found = {"days": list(reversed(await usage(runtime.history.engine, since=_days_ago(_DAYS))))}
-            case "audit":
-                found = await _audit(runtime, wanted)
-        return page(request, 200, view=view, **found)
+        return page(request, 200, view=view, **await _values(runtime, view, wanted))
+
+    @router.get("/api/v1/audit")
+    async def audit(request: Request, wanted: Annotated[AuditFilter, Query()]) -> Response:
+        """Return the matching entries as lines of JSON with their hashes, oldest first."""
+        user = runtime.identity.require("audit", token_of(request.cookies))
+        await runtime.audit.record("export", user, detail="audit log")
+        if not isinstance(runtime.audit, DatabaseAuditLog):
+            raise HTTPException(404)
+        lines = (f"{entry.model_dump_json()}\n" async for entry in runtime.audit.entries(wanted))
+        return StreamingResponse(lines, media_type="application/jsonl")
+
+    @router.delete("/api/v1/users/{name}/logins", status_code=204, response_class=Response)
+    async def end_logins(request: Request, name: Annotated[str, Path(max_length=200)]) -> Response:
+        """End every login of that user, in all browsers."""
+        user = runtime.identity.require("administer", token_of(request.cookies))
+        await runtime.audit.record("administration", user, detail=f"logins of {name} ended")
+        await runtime.sign_in.end_all(name)
+        await disconnect(name)
+        return Response(status_code=204)
 
     return router
+
+
+async def _values(runtime: Runtime, view: View, wanted: AuditFilter) -> dict[str, Any]:
+    """Return what a view shows."""
+    match view:
+        case "content":
+            return await _content(runtime)
+        case "feedback":
+            return {"ratings": list(reversed(await rated_answers(runtime.history.engine, latest=_RATINGS)))}
+        case "usage":
+            return {"days": list(reversed(await usage(runtime.history.engine, since=_days_ago(_DAYS))))}
+        case "audit":
+            return await _audit(runtime, wanted)
 
 
 async def _content(runtime: Runtime) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Suggestions when no source answers a question: another name, another source, a related section."""
+"""What the reader may ask next: follow-ups, and where no source answers another name, source or section."""
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,10 +12,11 @@ from chat_app.events import Outcome
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import TOOL as ADD_FILE
 from chat_app.interface.i18n.translation import Language, say
-from chat_app.interface.rendering.follow_ups import follow_ups
 from tools.types import FunctionOutput, Passage
 
 _MOST_NAMES = 3
+_MOST_FOLLOW_UPS = 3
+_LONGEST = 80
 
 
 class Suggestion(NamedTuple):
@@ -69,9 +70,25 @@ def suggestions(
     return [
         *other_names(question, tool_outputs, language),
         *_other_sources(question, options, language),
-        *(Suggestion(heading.label, heading.question) for heading in near),
+        *near,
         Suggestion(say(language, "suggestion.rephrase")),
     ]
+
+
+def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str], language: Language = "en") -> list[Suggestion]:
+    """Return at most three questions, each on a guideline section that the answer does not use."""
+    looked_up = tuple(retrieved)
+    used = {(p.title, start.section) for p in looked_up if p.id in cited for start in p.sections}
+    found: dict[tuple[str, str], Suggestion] = {}
+    for passage in looked_up:
+        place = (passage.title, passage.section)
+        leaf = passage.section.rpartition("›")[2].strip()
+        if passage.kind != "guideline" or not leaf or leaf == passage.title or place in used or len(leaf) > _LONGEST:
+            continue
+        label = f"{leaf} ({passage.title})"
+        question = say(language, "suggestion.section", title=passage.title, section=leaf)
+        found.setdefault(place, Suggestion(label, question))
+    return list(found.values())[:_MOST_FOLLOW_UPS]
 
 
 def _other_sources(question: str, options: PageOptions, language: Language) -> Iterable[Suggestion]:
