@@ -137,9 +137,10 @@ async def _history(settings: Settings) -> DoctorFinding:
 
 
 async def _services(app: App) -> Checked:
-    if failures := await app.services.failures():
-        return [" ".join(failure.detail for failure in failures)], ""
-    running = ", ".join(status.name for status in await app.services.status()) or "none embedded"
+    problems = await app.services.problems()
+    if any(problems.values()):
+        return [" ".join(filter(None, problems.values()))], ""
+    running = ", ".join(problems) or "none embedded"
     return [], running if app.services.owned else f"{running} (of the running asclepius)"
 
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from chat_app.embedded.health_probes import is_up
 from chat_app.embedded.owner import Ownership
 from chat_app.embedded.specs import EmbeddedUrls, ServiceName, ServiceSpec, choose_urls, needed, remove_sockets, specs
-from chat_app.embedded.supervisor import ServiceStatus, SupervisedService
+from chat_app.embedded.supervisor import SupervisedService
 from chat_app.errors import EmbeddedServiceError
 from chat_app.settings import Settings
 from tools.types import Frozen
@@ -67,37 +67,21 @@ class EmbeddedServices:
             offline_key=self._embedded.offline_key,
         )
 
-    async def status(self) -> list[ServiceStatus]:
-        """Return the state of each started service; services from settings are not included."""
-        return list(await asyncio.gather(*(self._status_of(spec) for spec in self._specs)))
+    async def problems(self) -> dict[ServiceName, str]:
+        """Return for each started service why it cannot be used, empty for one that answers.
+
+        Services from settings are not included.
+        """
+        answers = await asyncio.gather(*(is_up(spec.name, spec.url) for spec in self._specs))
+        own = {service.spec.name: service for service in self._running}
+        return {
+            spec.name: _problem(spec, own.get(spec.name), is_up=answer)
+            for spec, answer in zip(self._specs, answers, strict=True)
+        }
 
     def restarts(self) -> dict[str, int]:
         """Return how often each service of this process was restarted."""
-        return {service.spec.name: service.status().restarts for service in self._running}
-
-    async def failures(self) -> list[ServiceStatus]:
-        """Return the services that cannot be used now."""
-        return [status for status in await self.status() if status.state != "running"]
-
-    async def _status_of(self, spec: ServiceSpec) -> ServiceStatus:
-        up = await is_up(spec.name, spec.url)
-        for service in self._running:
-            if service.spec.name == spec.name:
-                status = service.status()
-                if status.state != "running" or up:
-                    return status
-                return status.model_copy(
-                    update={"state": "unreachable", "detail": f"{spec.title} does not answer. Its log is {status.log}."}
-                )
-        if up:
-            return ServiceStatus(name=spec.name, title=spec.title, state="running", url=spec.url)
-        return ServiceStatus(
-            name=spec.name,
-            title=spec.title,
-            state="unreachable",
-            url=spec.url,
-            detail=f"{spec.title} of the other asclepius process does not answer: see what that process says.",
-        )
+        return {service.spec.name: service.restarts for service in self._running}
 
     async def open(self, progress: Progress) -> None:
         """Start the services, or find those of the owner.
@@ -193,6 +177,17 @@ class EmbeddedServices:
             self._owner.publish(self._embedded)
         except EmbeddedServiceError as error:
             _logger.warning("Other asclepius processes cannot find the services: %s", error)
+
+
+def _problem(spec: ServiceSpec, service: SupervisedService | None, *, is_up: bool) -> str:
+    """Return why a service cannot be used; ``service`` is None for one of another process."""
+    if service is not None and service.problem:
+        return service.problem
+    if is_up:
+        return ""
+    if service is None:
+        return f"{spec.title} of the other asclepius process does not answer: see what that process says."
+    return f"{spec.title} does not answer. Its log is {service.log}."
 
 
 @asynccontextmanager

@@ -12,13 +12,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from chat_app.embedded import service_guard
 from chat_app.embedded.health_probes import is_up
-from chat_app.embedded.specs import ServiceName, ServiceSpec
+from chat_app.embedded.specs import ServiceSpec
 from chat_app.errors import EmbeddedServiceError
-from tools.types import Frozen
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
@@ -35,22 +34,7 @@ _LOCK_SECONDS: Final = 10.0
 """Seconds to wait for the same service of a previous run to end."""
 _POLL_SECONDS: Final = 0.02
 
-ServiceState = Literal["starting", "running", "restarting", "unreachable", "stopped"]
-
 _logger = logging.getLogger(__name__)
-
-
-class ServiceStatus(Frozen):
-    """The state of one service. ``log`` is None for a service of another process or server."""
-
-    name: ServiceName
-    title: str
-    state: ServiceState
-    url: str
-    restarts: int = 0
-    log: Path | None = None
-    detail: str = ""
-    """The problem and its remedy; empty while the service runs."""
 
 
 class SupervisedService:
@@ -59,26 +43,14 @@ class SupervisedService:
     def __init__(self, spec: ServiceSpec, *, data_dir: Path, hang_seconds: float = HANG_SECONDS) -> None:
         self.spec = spec
         self._hang_seconds = hang_seconds
-        self._log = data_dir / "logs" / f"{spec.name}.log"
+        self.log = data_dir / "logs" / f"{spec.name}.log"
         self._lock = data_dir / "run" / f"{spec.name}.lock"
-        self._state: ServiceState = "starting"
-        self._detail = ""
-        self._restarts = 0
+        self.problem = f"{spec.title} is being started."
+        """Why the service cannot be used, and the remedy; empty while it runs."""
+        self.restarts = 0
         self._guard: subprocess.Popen[bytes] | None = None
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-
-    def status(self) -> ServiceStatus:
-        """Return the current state."""
-        return ServiceStatus(
-            name=self.spec.name,
-            title=self.spec.title,
-            state=self._state,
-            url=self.spec.url,
-            restarts=self._restarts,
-            log=self._log,
-            detail=self._detail,
-        )
 
     async def start(self) -> None:
         """Start the service and wait until it responds.
@@ -100,12 +72,11 @@ class SupervisedService:
             self._task.cancel()
             await asyncio.wait([self._task])
         await self._end()
-        self._state, self._detail = "stopped", ""
 
     def _launch(self) -> None:
         plan = {
             "command": self.spec.command,
-            "log": str(self._log),
+            "log": str(self.log),
             "lock": str(self._lock),
             "exclusive": str(self.spec.exclusive) if self.spec.exclusive else None,
             "lock_seconds": _LOCK_SECONDS,
@@ -116,7 +87,7 @@ class SupervisedService:
             self.spec.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self.spec.socket is not None:
                 _own_folder(self.spec.socket.parent)
-            errors = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            errors = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             raise EmbeddedServiceError(
                 f"{self.spec.title} cannot be started in {self.spec.folder} ({error.strerror}): make it writable, or "
@@ -159,10 +130,10 @@ class SupervisedService:
                 raise EmbeddedServiceError(self._why_ended())
             if loop.time() > deadline:
                 raise EmbeddedServiceError(
-                    f"{self.spec.title} did not answer within {self.spec.ready_seconds:.0f} s. Its log is {self._log}."
+                    f"{self.spec.title} did not answer within {self.spec.ready_seconds:.0f} s. Its log is {self.log}."
                 )
             await asyncio.sleep(_POLL_SECONDS)
-        self._state, self._detail = "running", ""
+        self.problem = ""
 
     async def _keep_running(self) -> None:
         loop = asyncio.get_running_loop()
@@ -172,19 +143,18 @@ class SupervisedService:
             try:
                 if self._guard is None:
                     self._launch()
-                if self._state != "running":
+                if self.problem:
                     await self._until_up()
-                self._detail = self._why_ended() if await self._ends_or_hangs() else self._hung()
+                self.problem = self._why_ended() if await self._ends_or_hangs() else self._hung()
             except EmbeddedServiceError as error:
-                self._detail = str(error)
-            self._state = "restarting"
+                self.problem = str(error)
             if loop.time() - began > STAYED_UP_SECONDS:
                 pause = FIRST_PAUSE
-            _logger.warning("%s Starting it again in %.1f s.", self._detail, pause)
+            _logger.warning("%s Starting it again in %.1f s.", self.problem, pause)
             await self._end()
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-            self._restarts += 1
+            self.restarts += 1
 
     async def _ends_or_hangs(self) -> bool:
         """Wait until the service ends, and return True, or until it has not answered for a while, and return False."""
@@ -201,7 +171,7 @@ class SupervisedService:
                 return self._ended.is_set()
 
     def _hung(self) -> str:
-        return f"{self.spec.title} did not answer for {self._hang_seconds:.0f} s. Its log is {self._log}."
+        return f"{self.spec.title} did not answer for {self._hang_seconds:.0f} s. Its log is {self.log}."
 
     def _why_ended(self) -> str:
         code = None if self._guard is None else self._guard.wait()
@@ -210,7 +180,7 @@ class SupervisedService:
                 f"{self.spec.title} in {self.spec.folder} is open in another process: end that process, or set "
                 f"ASCLEPIUS_DATA_DIR to another directory, or {self.spec.alternative}."
             )
-        return f"{self.spec.title} ended by itself (exit code {code}). Its log is {self._log}."
+        return f"{self.spec.title} ended by itself (exit code {code}). Its log is {self.log}."
 
     async def _end(self) -> None:
         """End the guard, and with it the service."""

@@ -134,15 +134,13 @@ async def test_a_service_that_cannot_start_again_is_a_failure_that_says_why(tmp_
         (written,) = (tmp_path / "redis" / "appendonlydir").glob("*.incr.aof")
         written.write_bytes(b"broken\r\n" * 9)
         os.kill(process, signal.SIGKILL)
-        await until(services, lambda status: status.restarts >= 1)
+        await until(services, lambda _, restarts: restarts >= 1)
 
-        failures = await services.failures()
-        assert [(failure.name, failure.state) for failure in failures] == [("redis", "restarting")]
-        assert "logs/redis.log" in failures[0].detail
+        problems = await services.problems()
+        assert "logs/redis.log" in problems["redis"]
 
         written.write_bytes(b"")
-        await until(services, lambda status: status.state == "running")
-        assert await services.failures() == []
+        await until(services, lambda problem, _: not problem)
 
 
 async def test_a_frozen_service_counts_as_unreachable(tmp_path: Path) -> None:
@@ -152,7 +150,7 @@ async def test_a_frozen_service_counts_as_unreachable(tmp_path: Path) -> None:
         await redis.aclose()
         os.kill(process, signal.SIGSTOP)
         try:
-            assert [failure.state for failure in await services.failures()] == ["unreachable"]
+            assert "does not answer" in (await services.problems())["redis"]
         finally:
             os.kill(process, signal.SIGCONT)
 
@@ -172,7 +170,7 @@ async def test_a_service_that_hangs_is_started_again(tmp_path: Path) -> None:
         await redis.aclose()
         os.kill(process, signal.SIGSTOP)
         async with asyncio.timeout(60):
-            while service.status().restarts < 1 or service.status().state != "running":
+            while service.restarts < 1 or service.problem:
                 await asyncio.sleep(0.05)
         assert (await redis.info())["process_id"] != process
         await redis.aclose()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from chat_app.embedded import EmbeddedServices, ServiceStatus
+from chat_app.embedded import EmbeddedServices
 from chat_app.settings import Settings
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -61,13 +61,15 @@ def first_line(running: subprocess.Popen[str]) -> list[str]:
     return running.stdout.readline().split()
 
 
-async def until(services: EmbeddedServices, wanted: Callable[[ServiceStatus], bool]) -> None:
-    """Wait until every service is in the ``wanted`` state."""
+async def until(services: EmbeddedServices, wanted: Callable[[str, int], bool]) -> None:
+    """Wait until every service has the ``wanted`` problem and number of restarts."""
     async with asyncio.timeout(60):
-        while not all(wanted(status) for status in await services.status()):
+        while not all(
+            wanted(why, services.restarts().get(name, 0)) for name, why in (await services.problems()).items()
+        ):
             await asyncio.sleep(0.02)
 
 
-def running_after(restarts: int) -> Callable[[ServiceStatus], bool]:
+def running_after(restarts: int) -> Callable[[str, int], bool]:
     """Match a service that runs again after this number of restarts."""
-    return lambda status: status.state == "running" and status.restarts >= restarts
+    return lambda problem, done: not problem and done >= restarts
