@@ -10,7 +10,7 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -76,29 +76,20 @@ def ask(
 async def _ask(
     text: str, models: tuple[str, ...], options: ConsultOptions, output: JsonLines | Plain | Sections
 ) -> int:
-    from chat_app.cli.running_app import running_app
+    from chat_app.cli.running_app import ask_running_app, request_body, running_app
 
-    address = running_app(shell.settings())
-    if address is None:
-        events = _ask_here(text, models, options)
-    elif len(models) > 1:
-        events = address.compare(text, models, options)
-    else:
-        events = address.consult(text, options)
-    async with aclosing(events) as stream:
+    body, address = request_body(text, options, models), running_app(shell.settings())
+    async with aclosing(ask_running_app(address, body) if address else _ask_here(body)) as stream:
         async for event in stream:
             output.show(event)
     return output.exit_code
 
 
-async def _ask_here(
-    text: str, models: tuple[str, ...], options: ConsultOptions
-) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
+async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
     """Ask as the API does, so that the history and the audit log have the question."""
     from pydantic import ValidationError
 
     from chat_app.agent.comparison import ModelEvent
-    from chat_app.cli.running_app import request_body
 
     async with shell.opened_runtime() as runtime:
         from chat_app.interface.api.consult_routes import ConsultBody, begin
@@ -109,7 +100,7 @@ async def _ask_here(
         if missing := await app.missing_tools():
             shell.note(f"Tools whose MCP server does not answer: {', '.join(missing)}.")
         try:
-            body = ConsultBody.model_validate(request_body(text, options, models))
+            body = ConsultBody.model_validate(given)
         except ValidationError:
             raise InputRejected("No model, guideline or session has such a name.") from None
         question = await begin(runtime, body, shell.shell_user(app.settings), "en", RecentQuestions())

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,8 @@ def _reachable(host: str) -> str:
     return "127.0.0.1" if host in {"0.0.0.0", "::", "localhost"} else host  # noqa: S104
 
 
-def running_app(settings: Settings) -> RunningApp | None:
-    """Return the running app if it accepts the shell as the demo user, else None."""
+def running_app(settings: Settings) -> str | None:
+    """Return the address of the running app if it accepts the shell as the demo user, else None."""
     if settings.server.auth != "demo":
         return None
     try:
@@ -64,7 +63,7 @@ def running_app(settings: Settings) -> RunningApp | None:
         alive = is_loopback(host) and httpx.get(f"{url}/healthz", timeout=_ALIVE_SECONDS).is_success
     except (OSError, ValueError, KeyError, httpx.HTTPError):
         return None
-    return RunningApp(url) if alive else None
+    return url if alive else None
 
 
 def request_body(message: str, options: ConsultOptions, models: Sequence[str] = ()) -> dict[str, Any]:
@@ -75,51 +74,35 @@ def request_body(message: str, options: ConsultOptions, models: Sequence[str] = 
     return body | {"conversation_id": options.conversation_id, "model": options.model}
 
 
-class RunningApp:
-    """The HTTP API of a running app."""
+async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
+    """Yield the events of a question, those of several models with their names.
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
-        """Yield the events of a turn.
-
-        Raises:
-            InputRejected: The server refuses the question.
-            ProviderUnavailable: The server cannot answer.
-        """
-        async with aclosing(self._events(request_body(message, options))) as events:
-            async for data in events:
-                yield agent_event_adapter.validate_json(data)
-
-    async def compare(
-        self, message: str, models: Sequence[str], options: ConsultOptions
-    ) -> AsyncGenerator[ModelEvent, None]:
-        """Yield the events of several models' turns; raises like ``consult``."""
-        async with aclosing(self._events(request_body(message, options, models))) as events:
-            async for data in events:
-                yield ModelEvent.model_validate_json(data)
-
-    async def _events(self, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
-        async with httpx.AsyncClient(base_url=self.url, timeout=httpx.Timeout(None, connect=2.0)) as client:
-            try:
-                (await client.post("/auth/header")).raise_for_status()
-                async with client.stream("POST", "/api/v1/consult", json=body) as response:
-                    if response.is_error:
-                        raise _problem(await response.aread(), response.status_code)
-                    stop = f"/api/v1/turns/{response.headers.get('x-turn-id', '')}"
-                    try:
-                        async for line in _lines(response):
-                            if line.startswith(b"data:"):
-                                yield line[5:]
-                    except (GeneratorExit, asyncio.CancelledError):
-                        # Ctrl-C at the shell means Stop; otherwise the turn would continue without its reader.
-                        await client.delete(stop)
-                        raise
-            except httpx.HTTPError as error:
-                raise ProviderUnavailable(
-                    f"The running app at {self.url} disconnected ({type(error).__name__}). Ask again."
-                ) from None
+    Raises:
+        InputRejected: The server refuses the question.
+        ProviderUnavailable: The server cannot answer.
+    """
+    parse: Callable[[bytes], AgentEvent | ModelEvent] = (
+        ModelEvent.model_validate_json if "models" in body else agent_event_adapter.validate_json
+    )
+    async with httpx.AsyncClient(base_url=url, timeout=httpx.Timeout(None, connect=2.0)) as client:
+        try:
+            (await client.post("/auth/header")).raise_for_status()
+            async with client.stream("POST", "/api/v1/consult", json=body) as response:
+                if response.is_error:
+                    raise _problem(await response.aread(), response.status_code)
+                stop = f"/api/v1/turns/{response.headers.get('x-turn-id', '')}"
+                try:
+                    async for line in _lines(response):
+                        if line.startswith(b"data:"):
+                            yield parse(line[5:])
+                except (GeneratorExit, asyncio.CancelledError):
+                    # Ctrl-C at the shell means Stop; otherwise the turn would continue without its reader.
+                    await client.delete(stop)
+                    raise
+        except httpx.HTTPError as error:
+            raise ProviderUnavailable(
+                f"The running app at {url} disconnected ({type(error).__name__}). Ask again."
+            ) from None
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:

@@ -12,6 +12,7 @@ from chainlit.server import app as chainlit_app
 from chainlit.server import sio
 from chainlit.user import User
 from fastapi import FastAPI, Request, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chat_app.data_protection import protect
 from chat_app.interface import runtime as runtimes
@@ -25,6 +26,7 @@ from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE, login_metadata
 from chat_app.interface.security.oidc_routes import PROVIDER, begin_leaving
 from chat_app.interface.security.request_guard import RequestGuard
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
@@ -54,18 +56,24 @@ def attach() -> tuple[Runtime, ChatPage]:
         chainlit_app.state.runtime = runtime
         # Before Chainlit's own routes, whose last one is a catch-all.
         chainlit_app.router.routes[:0] = api_routes(runtime)
-        chainlit_app.add_middleware(
-            RequestGuard,
-            identity=runtime.identity,
-            sign_in=runtime.sign_in,
-            audit=runtime.audit,
-            own_page=own_page,
-            on_user=asking_user.set,
-        )
-        chainlit_app.add_middleware(AccessLog, enabled=runtime.settings.diagnostics.access_log, metrics=runtime.metrics)
+        add_guard(chainlit_app, runtime)
     if runtime.metrics is not None:
         runtime.metrics.watch("sockets", "Connected browsers.", lambda: len(sio.eio.sockets))
     return runtime, page
+
+
+def add_guard(app: FastAPI, runtime: Runtime) -> None:
+    """Add the middleware that checks and logs every request of ``app``."""
+    app.add_middleware(
+        RequestGuard,
+        identity=runtime.identity,
+        sign_in=runtime.sign_in,
+        audit=runtime.audit,
+        own_page=own_page,
+        on_user=asking_user.set,
+    )
+    app.add_middleware(SocketDrain, turns=runtime.turns)
+    app.add_middleware(AccessLog, enabled=runtime.settings.diagnostics.access_log, metrics=runtime.metrics)
 
 
 def _standalone_runtime() -> Runtime:
@@ -121,3 +129,20 @@ def mount(host: FastAPI, root_path: str = "") -> None:
     load_module(str(TARGET))
     ensure_jwt_secret()  # type: ignore[no-untyped-call]
     host.mount("/", chainlit_app)
+
+
+class SocketDrain:
+    """ASGI middleware that refuses new WebSockets with 503 while the server drains.
+
+    A balancer then connects the browser to another replica.
+    """
+
+    def __init__(self, app: ASGIApp, *, turns: LiveTurns) -> None:
+        self._app, self._turns = app, turns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket" or not self._turns.draining:
+            await self._app(scope, receive, send)
+            return
+        await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]})
+        await send({"type": "websocket.http.response.body", "body": b""})

@@ -16,13 +16,9 @@ from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import api_docs, problems
 from chat_app.interface.api.api_routes import api_routes
 from chat_app.interface.assets import prepare_page_root
-from chat_app.interface.page.page_document import own_page
 from chat_app.interface.runtime import OpenApp, Runtime
-from chat_app.interface.security.request_guard import RequestGuard
-from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.user_data import keep_purging
 from chat_app.interface.worker_relay import Siblings, WorkerRelay
-from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
 
@@ -40,7 +36,6 @@ def create_app(
     os.environ["CHAINLIT_AUTH_COOKIE_PATH"] = root or "/"
     # Import Chainlit only now: it reads its configuration on import.
     from chat_app.interface import chainlit_setup
-    from chat_app.interface.history.history_layer import asking_user
 
     runtime = Runtime(settings, open_app)
     runtimes.use(runtime)
@@ -65,38 +60,12 @@ def create_app(
     api_docs.document(app)
     app.router.routes.extend(api_routes(runtime))
     chainlit_setup.mount(app, root)
-    app.add_middleware(
-        RequestGuard,
-        identity=runtime.identity,
-        sign_in=runtime.sign_in,
-        audit=runtime.audit,
-        own_page=own_page,
-        on_user=asking_user.set,
-    )
-    app.add_middleware(SocketDrain, turns=runtime.turns)
-    app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
+    chainlit_setup.add_guard(app, runtime)
     if siblings is not None:
         runtime.silent_workers = siblings.silent
         app.add_middleware(WorkerRelay, siblings=siblings)
     app.add_middleware(RootPath, root_path=root)
     return app
-
-
-class SocketDrain:
-    """ASGI middleware that refuses new WebSockets with 503 while the server drains.
-
-    A balancer then connects the browser to another replica.
-    """
-
-    def __init__(self, app: ASGIApp, *, turns: LiveTurns) -> None:
-        self._app, self._turns = app, turns
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket" or not self._turns.draining:
-            await self._app(scope, receive, send)
-            return
-        await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]})
-        await send({"type": "websocket.http.response.body", "body": b""})
 
 
 class RootPath:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chat_app.agent.comparison import ModelEvent
 from chat_app.answer_options import ConsultOptions
-from chat_app.cli.running_app import RunningApp
+from chat_app.cli.running_app import ask_running_app, request_body
 from chat_app.events import AgentEvent, TextDelta
 from tests.support.api_server import api
 from tests.support.engine import clinic, text_of
@@ -26,9 +26,9 @@ async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str
         clinic(server, redis_url) as agent,
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
-        shell = RunningApp(running.url)
-        assert text_of([event async for event in shell.consult("With wine?", ConsultOptions())]) == text
-        compared = [event async for event in shell.compare("With wine?", ["a", "b"], ConsultOptions())]
+        alone, both = (request_body("With wine?", ConsultOptions(), models) for models in ((), ("a", "b")))
+        assert text_of([event async for event in ask_running_app(running.url, alone)]) == text
+        compared = [event async for event in ask_running_app(running.url, both)]
     assert [text_of(of(compared, model)) for model in "ab"] == [text, text]
 
 
@@ -39,7 +39,8 @@ async def test_leaving_at_the_shell_stops_the_turn(redis_url: str, tmp_path: Pat
         clinic(server, redis_url) as agent,
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
-        async with aclosing(RunningApp(running.url).compare("How?", ["a", "b"], ConsultOptions())) as events:
+        body = request_body("How?", ConsultOptions(), ("a", "b"))
+        async with aclosing(ask_running_app(running.url, body)) as events:
             async for event in events:
                 if isinstance(event.event, TextDelta) and len(server.requests) == 2:
                     break
