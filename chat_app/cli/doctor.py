@@ -69,7 +69,9 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     except AsclepiusError as error:
         return [DoctorFinding(part="settings", ok=False, detail=str(error))]
     findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
-    findings += [*_certificate(settings), _storage(settings), await _history(settings)]
+    findings += _findings("certificate", *_certificate(settings))
+    findings += _findings("storage", *_storage(settings))
+    findings += _findings("history", *await _history(settings))
     if needed(settings) and not start and not is_owned(settings.storage.data_dir):
         detail = "not started: run `asclepius serve`, or check them with `asclepius doctor --start`"
         return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]
@@ -92,30 +94,29 @@ def _findings(part: Part, problems: Sequence[str], fine: str = "") -> list[Docto
     return [DoctorFinding(part=part, ok=True, detail=fine)]
 
 
-def _certificate(settings: Settings) -> list[DoctorFinding]:
+def _certificate(settings: Settings) -> Checked:
     if (file := settings.server.tls_certificate) is None:
-        return []
+        return [], ""
     from cryptography.x509 import load_pem_x509_certificate
 
     ends = load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
-    lasts = (ends - datetime.now(UTC)).days >= _LEAST_DAYS
-    remedy = "" if lasts else ": renew it, and restart the app"
-    return [DoctorFinding(part="certificate", ok=lasts, detail=f"{file} is valid until {ends:%Y-%m-%d}{remedy}")]
+    detail = f"{file} is valid until {ends:%Y-%m-%d}"
+    ends_soon = (ends - datetime.now(UTC)).days < _LEAST_DAYS
+    return [f"{detail}: renew it, and restart the app"] if ends_soon else [], detail
 
 
-def _storage(settings: Settings) -> DoctorFinding:
+def _storage(settings: Settings) -> Checked:
     """Check the data directory, or where it would be created, without creating it."""
     folder = next(path for path in (settings.storage.data_dir, *settings.storage.data_dir.parents) if path.exists())
     free = shutil.disk_usage(folder).free
     writable = os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
     if not writable or not folder.is_dir():
-        detail = f"{folder} cannot be written: make it writable, or set ASCLEPIUS_DATA_DIR"
-        return DoctorFinding(part="storage", ok=False, detail=detail)
+        return [f"{folder} cannot be written: make it writable, or set ASCLEPIUS_DATA_DIR"], ""
     detail = f"{free / 1e9:,.1f} GB free in {folder}"
-    return DoctorFinding(part="storage", ok=free >= _LEAST_FREE_BYTES, detail=detail)
+    return [detail] if free < _LEAST_FREE_BYTES else [], detail
 
 
-async def _history(settings: Settings) -> DoctorFinding:
+async def _history(settings: Settings) -> Checked:
     from sqlalchemy.exc import SQLAlchemyError
 
     from chat_app.database.database_engine import database_engine, database_url
@@ -123,7 +124,7 @@ async def _history(settings: Settings) -> DoctorFinding:
 
     given, file = settings.storage.database_url, settings.storage.data_dir / "history.sqlite3"
     if given is None and not file.exists():
-        return DoctorFinding(part="history", ok=True, detail="made at the first start")
+        return [], "made at the first start"
     engine = database_engine(database_url(given.get_secret_value() if given else f"sqlite:///{file}"))
     try:
         async with asyncio.timeout(_SECONDS):
@@ -132,8 +133,7 @@ async def _history(settings: Settings) -> DoctorFinding:
         problems = [f"The database does not answer ({type(error).__name__}): check DATABASE_URL and the server."]
     finally:
         await engine.dispose()
-    detail = " ".join(problems) or ("PostgreSQL answers" if given else "SQLite")
-    return DoctorFinding(part="history", ok=not problems, detail=detail)
+    return problems, "PostgreSQL answers" if given else "SQLite"
 
 
 async def _services(app: App) -> Checked:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fastapi import FastAPI
+from fastapi.openapi.models import Example
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
@@ -94,31 +95,23 @@ CONSULT: Final[Responses] = {
     **problems(413, 429),
 }
 NOT_FOUND: Final[Responses] = problems(404)
-CONSULT_EXAMPLES: Final[dict[str, Any]] = {
-    "requestBody": {
-        "content": {
-            "application/json": {
-                "examples": {
-                    "stream": {
-                        "summary": "A streamed answer",
-                        "value": {"message": "What are the contraindications for ACE inhibitors?"},
-                    },
-                    "follow_up": {
-                        "summary": "A follow-up, as one JSON answer",
-                        "value": {
-                            "message": "What about in patients with kidney disease?",
-                            "conversation_id": "session_" + "0" * 32,
-                            "stream": False,
-                        },
-                    },
-                    "comparison": {
-                        "summary": "Two models side by side",
-                        "value": {"message": "How is asthma diagnosed?", "models": ["small", "large"]},
-                    },
-                }
-            }
-        }
-    }
+CONSULT_EXAMPLES: Final[dict[str, Example]] = {
+    "stream": {
+        "summary": "A streamed answer",
+        "value": {"message": "What are the contraindications for ACE inhibitors?"},
+    },
+    "follow_up": {
+        "summary": "A follow-up, as one JSON answer",
+        "value": {
+            "message": "What about in patients with kidney disease?",
+            "conversation_id": "session_" + "0" * 32,
+            "stream": False,
+        },
+    },
+    "comparison": {
+        "summary": "Two models side by side",
+        "value": {"message": "How is asthma diagnosed?", "models": ["small", "large"]},
+    },
 }
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import uuid4
 
-from fastapi import APIRouter, Header, Path, Request, Response
+from fastapi import APIRouter, Body, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
@@ -137,13 +137,13 @@ def consult_router(runtime: Runtime) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["consult"])
     recent = RecentQuestions()
 
-    @router.post(
-        "/consult",
-        response_model=ConsultAnswer | ComparisonAnswer,
-        responses=api_docs.CONSULT,
-        openapi_extra=api_docs.CONSULT_EXAMPLES,
-    )
-    async def consult(request: Request, user: User, language: ReaderLanguage, body: ConsultBody) -> Response:
+    @router.post("/consult", response_model=ConsultAnswer | ComparisonAnswer, responses=api_docs.CONSULT)
+    async def consult(
+        request: Request,
+        user: User,
+        language: ReaderLanguage,
+        body: Annotated[ConsultBody, Body(openapi_examples=api_docs.CONSULT_EXAMPLES)],
+    ) -> Response:
         """Ask a question.
 
         With `stream` the answer is a `text/event-stream`: each event's `data` is one event of the turn as JSON, its

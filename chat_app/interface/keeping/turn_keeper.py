@@ -21,11 +21,10 @@ from chat_app.agent.chat_manager import title_of
 from chat_app.audit import AuditLog
 from chat_app.errors import AsclepiusError, AuditUnavailable
 from chat_app.events import AgentEvent, Outcome, agent_event_adapter
-from chat_app.interface.keeping.conversation_memory import remember
 from chat_app.interface.keeping.followed_turns import ELSEWHERE
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.keeping.stored_turns import finished, merged, turn_of, unfinished, unfinished_turns
-from chat_app.interface.keeping.take_over import resumable_conversation, unseen
+from chat_app.interface.keeping.take_over import remember, resumable_conversation, unseen
 from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
 from chat_app.interface.security.identity import NotOwner
