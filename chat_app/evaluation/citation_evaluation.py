@@ -170,7 +170,7 @@ async def _check(question: CitationQuestion, answer: ObservedAnswer, sources: _S
         checked.findings.append(Finding(what=what, question=question.question, number=number, detail=detail))
 
     if not answer.whole:
-        found("no answer", detail=answer.outcome)
+        found("no answer", detail=answer.outcome.kind)
     for output in answer.tool_outputs:
         if output.error is not None:
             found("a tool failed", detail=f"{output.name}: {output.error}")

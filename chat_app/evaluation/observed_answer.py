@@ -8,21 +8,8 @@ from typing import TypeVar
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
-from chat_app.events import (
-    AgentEvent,
-    CitationAdded,
-    Reference,
-    ReferencesReady,
-    RunItemStreamEvent,
-    StatementsChecked,
-    TextDelta,
-    TextReplaced,
-    ToolOutputRunItem,
-    TurnEnded,
-    TurnStarted,
-    UnsupportedStatement,
-)
-from tools.types import FunctionOutput
+from chat_app.events import AgentEvent, CitationAdded, Outcome, TextDelta, TextReplaced
+from chat_app.turn_facts import TurnFacts
 
 USER = "evaluation"
 Question = TypeVar("Question")
@@ -37,17 +24,12 @@ class CitedText:
     cited: list[CitationAdded] = field(default_factory=list[CitationAdded])
 
 
-@dataclass(slots=True)
-class ObservedAnswer:
+@dataclass
+class ObservedAnswer(TurnFacts):
     """One turn as the reader saw it."""
 
     parts: list[CitedText] = field(default_factory=lambda: [CitedText()])
-    references: tuple[Reference, ...] = ()
-    dropped: int = 0
-    unsupported: tuple[UnsupportedStatement, ...] = ()
-    outcome: str = "failed"
-    tool_outputs: list[FunctionOutput] = field(default_factory=list[FunctionOutput])
-    conversation_id: str = ""
+    outcome: Outcome = field(default_factory=lambda: Outcome(kind="failed"))
 
     @property
     def text(self) -> str:
@@ -57,7 +39,7 @@ class ObservedAnswer:
     @property
     def whole(self) -> bool:
         """Return whether the turn came to its end."""
-        return self.outcome in {"completed", "refused"}
+        return self.outcome.kind in {"completed", "refused"}
 
     @property
     def citations(self) -> list[CitationAdded]:
@@ -66,23 +48,14 @@ class ObservedAnswer:
 
     def see(self, event: AgentEvent) -> None:
         """Add what the reader sees of ``event``."""
+        self.collect(event)
         match event:
-            case TurnStarted():
-                self.conversation_id = event.conversation_id
             case TextDelta():
                 self._add(event.text)
             case TextReplaced():
                 self.parts = [CitedText()]
             case CitationAdded():
                 self.parts[-1].cited.append(event)
-            case ReferencesReady():
-                self.references, self.dropped = event.references, event.dropped
-            case StatementsChecked():
-                self.unsupported = event.unsupported
-            case TurnEnded():
-                self.outcome = event.outcome.kind
-            case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)):
-                self.tool_outputs.append(output)
             case _:
                 return
 

@@ -25,12 +25,8 @@ from chat_app.events import (
     Notice,
     Outcome,
     Reference,
-    ReferencesReady,
-    StatementsChecked,
     TextDelta,
     TextReplaced,
-    TurnEnded,
-    TurnStarted,
     UnsupportedStatement,
 )
 from chat_app.interface.api import api_docs
@@ -47,6 +43,7 @@ from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.response_objects import Usage
+from chat_app.turn_facts import TurnFacts
 from tools.guidelines import Document, Scope
 from tools.types import Frozen
 
@@ -293,15 +290,11 @@ async def _answers(question: AskedQuestion) -> tuple[ConsultAnswer, ...]:
 
 
 async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
-    found: dict[str, Any] = {"turn_id": turn.id, "conversation_id": "", "model": model}
-    citations: list[PlacedCitation] = []
-    notices: list[Notice] = []
-    length = 0
+    facts, citations, length = TurnFacts(), list[PlacedCitation](), 0
     async for events in turn.events():
         for event in events:
+            facts.collect(event)
             match event:
-                case TurnStarted():
-                    found["conversation_id"] = event.conversation_id
                 case TextDelta():
                     length += len(event.text)
                 case TextReplaced():
@@ -309,14 +302,17 @@ async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
                     citations.clear()
                 case CitationAdded():
                     citations.append(PlacedCitation(number=event.number, at=length))
-                case StatementsChecked():
-                    found["unsupported"] = event.unsupported
-                case ReferencesReady():
-                    found["references"] = event.references
-                case Notice():
-                    notices.append(event)
-                case TurnEnded():
-                    found |= {"answer": event.answer, "outcome": event.outcome, "usage": event.usage}
                 case _:
                     continue
-    return ConsultAnswer(**found, citations=tuple(citations), notices=tuple(notices))
+    return ConsultAnswer(
+        turn_id=turn.id,
+        conversation_id=facts.conversation_id,
+        model=model,
+        answer=facts.answer,
+        outcome=facts.outcome,
+        citations=tuple(citations),
+        references=facts.references,
+        unsupported=facts.unsupported,
+        notices=tuple(facts.notices),
+        usage=facts.usage,
+    )

@@ -4,32 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat_app.events import (
-    AgentEvent,
-    CitationAdded,
-    Notice,
-    Outcome,
-    ReferencesReady,
-    RunItemStreamEvent,
-    StatementsChecked,
-    TextDelta,
-    TextReplaced,
-    ToolOutputRunItem,
-    TurnStarted,
-    UnsupportedStatement,
-)
+from chat_app.events import AgentEvent, CitationAdded, Outcome, TextDelta, TextReplaced, TurnStarted
 from chat_app.interface.conversation.page_options import PageOptions, left_out
 from chat_app.interface.conversation.uploads import files_of
 from chat_app.interface.i18n.translation import say_notice, say_outcome
-from chat_app.interface.rendering.next_steps import ToolOutputs, abstained, follow_ups, other_names, suggestions
+from chat_app.interface.rendering.next_steps import abstained, fitting, follow_ups, other_names, suggestions
 from chat_app.interface.rendering.reference_cards import card, reference_list
 from chat_app.interface.rendering.turn_steps import ElementDict, TurnIds, iso
+from chat_app.turn_facts import TurnFacts
 
 REFERENCES_ELEMENT = "References"
 
 
 @dataclass
-class AnswerEnd:
+class AnswerEnd(TurnFacts):
     """Collects a turn's events and builds the element when the turn has ended."""
 
     ids: TurnIds
@@ -40,15 +28,10 @@ class AnswerEnd:
     _plain: list[str] = field(default_factory=list)
     _before: int = 0
     """Characters that were shown before the agent began: about added files."""
-    _notices: list[Notice] = field(default_factory=list)
-    _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
-    _unsupported: tuple[UnsupportedStatement, ...] = ()
-    _tool_outputs: ToolOutputs = field(default_factory=ToolOutputs)
-    _model: str = ""
-    _emergency: bool = False
 
     def see(self, event: AgentEvent) -> None:
         """Collect the parts of ``event`` that are shown under the answer."""
+        self.collect(event)
         match event:
             case TextDelta():
                 self._plain.append(event.text)
@@ -57,17 +40,7 @@ class AnswerEnd:
             case CitationAdded():
                 self._plain.append(f"[{event.number}]")
             case TurnStarted():
-                self._model, self._before = event.model, len("".join(self._plain))
-            case Notice(comes_first=True):
-                self._emergency = True
-            case Notice() if not event.is_transient:
-                self._notices.append(event)
-            case RunItemStreamEvent(item=ToolOutputRunItem() as item):
-                self._tool_outputs.outputs.append(item.function_output)
-            case StatementsChecked():
-                self._unsupported = event.unsupported
-            case ReferencesReady():
-                self._references = event
+                self._before = len("".join(self._plain))
             case _:
                 return
 
@@ -76,11 +49,12 @@ class AnswerEnd:
 
         ``first_part`` is the first of the messages that show the agent's answer.
         """
-        references, language = self._references.references, self.ids.language
+        references, language = self.references, self.ids.language
         listed = reference_list(references, language)
         message = say_outcome(language, outcome)
         # The count of removed citations says the same.
-        kept = (n for n in self._notices if n.code != "citation_dropped" or not self._references.dropped)
+        said = {"citation_dropped"} if self.dropped else set[str]()
+        kept = (n for n in self.notices if not (n.is_transient or n.comes_first or n.code in said))
         notices = (say_notice(language, notice) for notice in kept)
         props: dict[str, Any] = {
             "message": self.ids.message_id,
@@ -90,9 +64,9 @@ class AnswerEnd:
                 *(left_out(self.options, language, self.titles) if self.ids.question else ()),
             ],
             "references": [card(reference, language) for reference in references],
-            "dropped": self._references.dropped,
+            "dropped": self.dropped,
             "unsupported": [
-                {"text": one.text, "numbers": one.numbers, "details": one.details} for one in self._unsupported
+                {"text": one.text, "numbers": one.numbers, "details": one.details} for one in self.unsupported
             ],
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
             "answer_at": self._before,
@@ -101,9 +75,9 @@ class AnswerEnd:
             "question": self.ids.question,
             "thread": self.ids.thread_id,
             **self._next_steps(outcome),
-            "files": files_of(self._tool_outputs.outputs),
+            "files": files_of(self.tool_outputs),
             "extracts": self.extracts,
-            "model": self._model,
+            "model": self.model,
             "compared": bool(self.ids.column),
         }
         return {
@@ -119,15 +93,15 @@ class AnswerEnd:
 
     def _next_steps(self, outcome: Outcome) -> dict[str, Any]:
         """Return follow-up questions, or suggestions where no source answers the question."""
-        if self._emergency:
+        if any(notice.comes_first for notice in self.notices):
             return {"tries": [], "abstained": False, "follow_ups": []}
-        question, language, tool_outputs = self.ids.question, self.ids.language, self._tool_outputs
-        cited = [reference.passage.id for reference in self._references.references]
-        if question and abstained(outcome, tool_outputs, self.options, cited=bool(cited)):
-            tries = suggestions(question, tool_outputs, self.options, language, extracts=self.extracts)
+        question, language, outputs = self.ids.question, self.ids.language, self.tool_outputs
+        cited = [reference.passage.id for reference in self.references]
+        if question and abstained(outcome, outputs, self.options, cited=bool(cited)):
+            tries = suggestions(question, outputs, self.options, language, extracts=self.extracts)
             return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
         # Extracts are found by the question's words, so it stays in the language of the sources.
-        further = follow_ups(tool_outputs.fitting, cited, "en" if self.extracts else language)
+        further = follow_ups(fitting(outputs), cited, "en" if self.extracts else language)
         shown = [{"label": each.label, "question": each.question} for each in further]
-        names = other_names(question, tool_outputs, language)
+        names = other_names(question, outputs, language)
         return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": shown}

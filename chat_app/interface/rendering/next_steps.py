@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -30,45 +29,36 @@ class Suggestion(NamedTuple):
     settings: Mapping[str, Any] | None = None
 
 
-@dataclass
-class ToolOutputs:
-    """Outputs of a turn's tool calls."""
+Outputs = Sequence[FunctionOutput]
+"""The outputs of a turn's tool calls."""
 
-    outputs: list[FunctionOutput] = field(default_factory=list)
 
-    @property
-    def passages(self) -> list[Passage]:
-        return [passage for output in self.outputs for passage in output.passages]
-
-    @property
-    def fitting(self) -> list[Passage]:
-        """Passages of the searches that fit their question; a search that does not say so is taken to."""
-        return [passage for output in self.outputs if _match_of(output) == "strong" for passage in output.passages]
-
-    @property
-    def done(self) -> bool:
-        """Whether any search succeeded, with or without results; adding a file is none."""
-        return any(output.error is None and output.name != ADD_FILE for output in self.outputs)
+def fitting(outputs: Outputs) -> list[Passage]:
+    """Return the passages of the searches that fit their question; a search that does not say so is taken to."""
+    return [passage for output in outputs if _match_of(output) == "strong" for passage in output.passages]
 
 
 def _match_of(output: FunctionOutput) -> object:
     return output.output.get("match", "strong") if isinstance(output.output, dict) else "strong"
 
 
-def abstained(outcome: Outcome, tool_outputs: ToolOutputs, options: PageOptions, *, cited: bool) -> bool:
+def abstained(outcome: Outcome, outputs: Outputs, options: PageOptions, *, cited: bool) -> bool:
     """Return whether an answer has no source although one was searched for or none may be searched."""
     may_look = options.guidelines or options.drugs
-    return outcome.kind == "completed" and not cited and (tool_outputs.done or not may_look)
+    # With or without results; adding a file is no search.
+    searched = any(output.error is None and output.name != ADD_FILE for output in outputs)
+    return outcome.kind == "completed" and not cited and (searched or not may_look)
 
 
 def suggestions(
-    question: str, tool_outputs: ToolOutputs, options: PageOptions, language: Language, *, extracts: bool
+    question: str, outputs: Outputs, options: PageOptions, language: Language, *, extracts: bool
 ) -> list[Suggestion]:
     """Return what to try instead of ``question``, most likely first."""
     # Extracts are found by the question's words, so it stays in the language of the sources.
-    near = follow_ups(tool_outputs.passages, (), "en" if extracts else language)
+    retrieved = (passage for output in outputs for passage in output.passages)
+    near = follow_ups(retrieved, (), "en" if extracts else language)
     return [
-        *other_names(question, tool_outputs, language),
+        *other_names(question, outputs, language),
         *_other_sources(question, options, language),
         *near,
         Suggestion(say(language, "suggestion.rephrase")),
@@ -100,10 +90,10 @@ def _other_sources(question: str, options: PageOptions, language: Language) -> I
         yield Suggestion(say(language, "suggestion.drugs"), question, {"drugs": True})
 
 
-def other_names(question: str, tool_outputs: ToolOutputs, language: Language) -> list[Suggestion]:
+def other_names(question: str, outputs: Outputs, language: Language) -> list[Suggestion]:
     """Return the question with each name that a drug tool suggests instead of the one it was given."""
     found: dict[str, Suggestion] = {}
-    for output in tool_outputs.outputs:
+    for output in outputs:
         for asked, name in _meant(output):
             word = _misspelt(asked, name)
             asked_again = name.join(re.split(re.escape(word), question, flags=re.IGNORECASE)) if word else question

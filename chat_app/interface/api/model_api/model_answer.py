@@ -6,7 +6,7 @@ from a stream, so corrected text follows there with a line that says so.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
@@ -16,19 +16,15 @@ from chat_app.events import (
     AgentEvent,
     CitationAdded,
     Notice,
-    Outcome,
     Reference,
-    ReferencesReady,
-    StatementsChecked,
     TextDelta,
     TextReplaced,
     TurnEnded,
-    TurnStarted,
     UnsupportedStatement,
 )
 from chat_app.interface.i18n.translation import Language, languages, say, say_notice, say_outcome
 from chat_app.interface.rendering.reference_cards import where
-from chat_app.response_objects import Usage
+from chat_app.turn_facts import TurnFacts
 
 _MARKER: Final = re.compile(r" ?\[\d{1,4}\]")
 
@@ -47,23 +43,17 @@ class UrlCitation(NamedTuple):
 
 
 @dataclass
-class ModelAnswer:
-    """Collects a turn's events. ``streamed``: the text leaves piece by piece."""
+class ModelAnswer(TurnFacts):
+    """A turn's answer while its events come. ``streamed``: the text leaves piece by piece."""
 
     language: Language
     link: Callable[[Reference], str | None]
     """Returns the address that opens a reference's passage."""
     streamed: bool
-    conversation_id: str = ""
-    outcome: Outcome = field(default_factory=Outcome)
-    usage: Usage | None = None
     _parts: list[str] = field(default_factory=list)
     _length: int = 0
     _first: str = ""
     _marks: list[tuple[int, int]] = field(default_factory=list)
-    _notices: list[Notice] = field(default_factory=list)
-    _references: Sequence[Reference] = ()
-    _unsupported: Sequence[UnsupportedStatement] = ()
 
     @property
     def text(self) -> str:
@@ -82,10 +72,10 @@ class ModelAnswer:
     @property
     def citations(self) -> list[UrlCitation]:
         """The citations whose passages can be opened, in the order of the text."""
-        urls = {reference.number: self.link(reference) for reference in self._references}
+        urls = {reference.number: self.link(reference) for reference in self.references}
         titles = {
             reference.number: " · ".join(filter(None, (reference.passage.title, where(reference, self.language))))
-            for reference in self._references
+            for reference in self.references
         }
         ends = [(number, at, at + len(f"[{number}]")) for number, at in self._marks]
         return [UrlCitation(url, titles[n], at, end) for n, at, end in ends if (url := urls.get(n))]
@@ -93,9 +83,8 @@ class ModelAnswer:
     def see(self, event: AgentEvent) -> str:
         """Collect ``event`` and return the text that it adds."""
         added = ""
+        self.collect(event)
         match event:
-            case TurnStarted():
-                self.conversation_id = event.conversation_id
             case TextDelta():
                 added = event.text
             case CitationAdded():
@@ -106,14 +95,7 @@ class ModelAnswer:
             case Notice(comes_first=True):
                 added = f"{say_notice(self.language, event)}\n\n"
                 self._first += added
-            case Notice() if not event.is_transient:
-                self._notices.append(event)
-            case StatementsChecked():
-                self._unsupported = event.unsupported
-            case ReferencesReady():
-                self._references = event.references
             case TurnEnded():
-                self.outcome, self.usage = event.outcome, event.usage
                 added = "" if self.failed else self._end()
             case _:
                 pass
@@ -132,13 +114,14 @@ class ModelAnswer:
         language, blocks = self.language, list[str]()
         if self.outcome.kind != "completed":
             blocks.append(f"**{say(language, 'export.incomplete')}** {self.error}")
-        if self._unsupported:
-            listed = "\n".join(f"- {_unsupported_line(one)}" for one in self._unsupported)
+        if self.unsupported:
+            listed = "\n".join(f"- {_unsupported_line(one)}" for one in self.unsupported)
             blocks.append(f"**{say(language, 'page.notInSource')}**\n{listed}")
-        notes = dict.fromkeys(say_notice(language, notice) for notice in self._notices)
+        lasting = (notice for notice in self.notices if not (notice.is_transient or notice.comes_first))
+        notes = dict.fromkeys(say_notice(language, notice) for notice in lasting)
         blocks += [say(language, "export.note", notice=note) for note in notes]
-        if self._references:
-            blocks.append(_heading(language) + markdown_list(map(self._linked, self._references)))
+        if self.references:
+            blocks.append(_heading(language) + markdown_list(map(self._linked, self.references)))
         return "".join(f"\n\n{block}" for block in blocks)
 
     def _linked(self, reference: Reference) -> Reference:
