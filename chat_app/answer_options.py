@@ -14,37 +14,6 @@ AnswerLength = Literal["brief", "standard", "full"]
 AnswerLanguage = Literal["auto", "en", "de", "fr", "es", "it", "nl", "pl", "pt", "tr", "uk", "ar", "zh"]
 """The language of an answer by its ISO 639-1 code; ``auto`` is that of the question."""
 
-LANGUAGES: dict[AnswerLanguage, str] = {
-    "en": "English",
-    "de": "German",
-    "fr": "French",
-    "es": "Spanish",
-    "it": "Italian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "ar": "Arabic",
-    "zh": "Chinese",
-}
-"""English names of the languages, for the model."""
-OWN_NAMES: dict[AnswerLanguage, str] = {
-    "en": "English",
-    "de": "Deutsch",
-    "fr": "Français",
-    "es": "Español",
-    "it": "Italiano",
-    "nl": "Nederlands",
-    "pl": "Polski",
-    "pt": "Português",
-    "tr": "Türkçe",
-    "uk": "Українська",
-    "ar": "العربية",
-    "zh": "中文",
-}
-"""Names of the languages in themselves, for the reader's choice."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultOptions:

@@ -9,11 +9,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from babel import Locale
+
 from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.turn import ConsultResult, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
-from chat_app.answer_options import LANGUAGES, ConsultOptions
+from chat_app.answer_options import AnswerLanguage, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
@@ -168,7 +170,7 @@ class AsclepiusHealthcareAgent:
                 "guidelines": guidelines,
                 "drugs": drugs,
                 "length": options.length,
-                "language": LANGUAGES.get(options.language, ""),
+                "language": _english_name(options.language),
                 "some": bool(options.documents),
                 "own": options.scope is not None,
             },
@@ -179,3 +181,8 @@ class AsclepiusHealthcareAgent:
         documents = {DOCUMENTS: options.documents} if options.documents else {}
         values = documents | ({SCOPE: options.scope} if options.scope else {})
         return dict.fromkeys(self._tools.names("guidelines"), values) if values else {}
+
+
+def _english_name(language: AnswerLanguage) -> str:
+    """Return the language's name for the model; empty for that of the question."""
+    return "" if language == "auto" else str(Locale.parse(language).english_name)

@@ -154,7 +154,7 @@ async def test_when_the_owner_ends_first_another_runs_the_services_at_the_same_a
             close_input(owner)
             await asyncio.to_thread(owner.wait)
             await asyncio.to_thread(wait_until, lambda: services.owned, what="the new owner")
-            await until(services, lambda status: status.state == "running")
+            await until(services, lambda problem, _: not problem)
 
             assert services.urls.redis_url == url
             async with connected(url) as redis:

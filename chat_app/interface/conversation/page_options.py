@@ -5,7 +5,8 @@ from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from chat_app.answer_options import OWN_NAMES, AnswerLanguage, AnswerLength, ConsultOptions
+from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
+from chat_app.interface.i18n.locale_formats import own_name
 from chat_app.interface.i18n.translation import ENGLISH, Language, say
 from chat_app.settings import Settings
 
@@ -82,7 +83,7 @@ def in_force(options: PageOptions, settings: Settings, language: Language, title
     if options.length != "standard":
         said.append(say(language, f"panel.length.{options.length}"))
     if options.language != "auto":
-        said.append(OWN_NAMES[options.language])
+        said.append(own_name(options.language))
     models = options.asked_models(settings)
     return " · ".join([*said, *(models if models != (settings.default_model,) else ())])
 
@@ -104,7 +105,8 @@ def settings_panel(
     ``titles`` holds the titles of the guidelines to choose from by id.
     """
     lengths = {length: say(language, f"panel.length.{length}") for length in get_args(AnswerLength)}
-    languages = {"auto": say(language, "panel.language.auto"), **OWN_NAMES}
+    auto, *named = get_args(AnswerLanguage)
+    languages = {auto: say(language, "panel.language.auto"), **{code: own_name(code) for code in named}}
     inputs = [
         _input("switch", "guidelines", options.guidelines, language, hint=True),
         _input("switch", "drugs", options.drugs, language, hint=True),

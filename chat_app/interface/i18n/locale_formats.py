@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from babel import Locale
 from babel.dates import format_datetime, format_timedelta
 from babel.numbers import format_decimal
 
@@ -28,6 +29,11 @@ def elapsed(language: str, milliseconds: float) -> str:
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
     return f"{format_decimal(milliseconds / 1000, '#,##0.0', locale=language)} s"
+
+
+def own_name(language: str) -> str:
+    """Return the name of a language in itself, such as ``Deutsch``."""
+    return str(Locale.parse(language).display_name).capitalize()
 
 
 def date_and_time(language: str, iso: str) -> str:
