@@ -20,6 +20,7 @@ from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.vocabulary.common_words import Language
 
 Json = dict[str, Any]
 
@@ -371,6 +372,14 @@ def test_the_models_own_words_are_in_the_language_of_the_question() -> None:
         assert compose(question, gather([guideline(text)])).text.startswith(closest)
     said = compose("Welche Dosis soll man bei dieser Krankheit geben?", gather([guideline(), drug("Krankheit")])).text
     assert said == "Nichts gefunden. Durchsucht wurden: die Leitlinien und die Arzneimitteldatenbank."
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_every_translation_is_one_of_a_phrase_with_its_names(language: Language) -> None:
+    fixed = {value for value in vars(phrases).values() if isinstance(value, str)} | {"and", "or"}
+    translated = {phrase: phrases.said(phrase, language) for phrase in fixed}
+    assert sum(said != phrase for phrase, said in translated.items()) == len(phrases.TRANSLATED[language])
+    assert all(said.count("{") == phrase.count("{") for phrase, said in translated.items())
 
 
 def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:

@@ -6,12 +6,12 @@ with what was searched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.draft import Draft
+from chat_app.offline.extraction.draft import Draft, table_of
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
@@ -40,11 +40,11 @@ from tools.language.vocabulary.text_language import language_of
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
-_LabelLine = tuple[str, EvidencePassage, str]
+_LabelLine = tuple[str, EvidencePassage]
 
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
-    """The answer to ``question`` from ``evidence``; ``newest`` are the user's last words, of which it was made."""
+    """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft(language_of(newest or question))
     _offered_names(draft, evidence)
     opening = draft.text
@@ -60,16 +60,18 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
         _pairs(draft, evidence, _of_both_labels)
-    if record_parts(question):
+    parts = record_parts(question)
+    before = draft.text
+    if parts:
         _classes(draft, evidence)
     facts = draft.text != opening
     for record in evidence.named:
-        facts = _record(draft, question, record) or facts
+        _record(draft, parts, record)
     for output in evidence.fields:
-        _block(draft, output)
-        facts = True
+        _titled(draft, output)
+    facts = facts or draft.text != before
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
-    if not stated and not (facts and record_parts(question) and not asked_sections(question)):
+    if not stated and not (facts and parts and not asked_sections(question)):
         _quotes(draft, selection, asked.sections, answered=draft.text != opening)
     if not leads:
         _pairs(draft, evidence, _most_severe)
@@ -77,44 +79,28 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _classes(draft, evidence)
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
-        _block(draft, calculated)
+        _titled(draft, calculated)
     _empty_handed(draft, evidence)
     return draft.answer()
 
 
 def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
-    """Adds the best sentences and rows; those that are no clear answer only where nothing else answers."""
+    """Add the best sentences and rows; those that are no clear answer only where nothing else answers."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
     if selection.shares_terms and not selection.quotes and not answered:
         draft.say(phrases.UNRELATED)
     if not quotes or (answered and not selection.answers):
         return
+    quotes = _in_order(quotes, sections)
+    sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
     if not selection.answers:
         draft.say(phrases.CLOSEST)
-    _show(draft, _in_order(quotes, sections), titled=selection.answers)
-
-
-def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
-    title: str | None = None
-    table: object = None
-    sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
-    if titled and not draft.text and _leads(quotes):
-        draft.statement(quotes[0].unit.text, quotes[0].passage)
+        sources = ""
+    elif not draft.text and _leads(quotes):
+        draft.paragraph(quotes[0].unit.text, quotes[0].passage)
         quotes, sources = quotes[1:], phrases.MORE
-    for quote in quotes:
-        heading = quote.passage.title or (sources if titled else "")
-        opens = heading != title
-        if opens and heading:
-            draft.block(phrases.said(heading, draft.language))
-        first = opens or _table(quote) != table
-        if quote.unit.table is not None and _table(quote) != table:
-            _open(draft, quote.unit)
-        if _fits(quote.unit):
-            draft.row(quote.unit.cells, quote.passage)
-        else:
-            # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
-            draft.quote("; ".join(quote.unit.cells) or quote.unit.text, quote.passage, first=first)
-        title, table = heading, _table(quote)
+    for heading, group in groupby(quotes, lambda quote: quote.passage.title or sources):
+        draft.lines(heading, ((quote.unit, quote.passage) for quote in group))
 
 
 def _leads(quotes: Sequence[Scored]) -> bool:
@@ -125,27 +111,14 @@ def _leads(quotes: Sequence[Scored]) -> bool:
     return first.fits or all(first.score > other.score for other in others)
 
 
-def _open(draft: Draft, unit: Unit) -> None:
-    """Adds what is above the first row of a table."""
-    if unit.table is not None and _fits(unit):
-        draft.head(unit.table)
-    elif unit.table is not None and unit.table.caption:
-        draft.block(unit.table.caption)
-
-
-def _fits(unit: Unit) -> bool:
-    """True when each cell of a row belongs to a column of the header."""
-    return unit.table is not None and len(unit.cells) == len(unit.table.header)
-
-
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
     """Sort quotes by source and group, the best first: fitting bounds, asked sections of labels, the score."""
     placed = {quote.place: quote for quote in quotes}
 
     def group(quote: Scored) -> object:
-        """What is read together: a table's rows, those that fit its header apart, or a sentence with what it needs."""
+        """Return what is read together: the rows of a table, or a sentence with what it needs."""
         if quote.unit.table:
-            return _table(quote)
+            return table_of(quote.unit)
         back = quote.unit.leans or int(quote.unit.limits)
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
@@ -160,100 +133,92 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     )
 
 
-def _table(quote: Scored) -> object:
-    """Return the table of a row with whether the row fits its header, and None for a sentence."""
-    return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else None
-
-
-def _pairs(draft: Draft, evidence: Evidence, chosen: Callable[[Pair], Sequence[_LabelLine]]) -> None:
-    """Adds what labels say of one another; of a pair that is silent it is said that it is."""
+def _pairs(draft: Draft, evidence: Evidence, chosen: Callable[[Pair], Iterable[_LabelLine]]) -> None:
+    """Add what labels say of one another; of a pair that is silent it is said that it is."""
     for pair in evidence.pairs:
-        shown: EvidencePassage | None = None
-        for _, passage, line in (each for each in chosen(pair) if each[2] not in draft.text):
-            if passage is not shown:
-                draft.block(passage.title)
-            draft.quote(line, passage, first=passage is not shown)
-            shown = passage
+        unsaid = ((Unit(line), passage) for line, passage in chosen(pair) if line not in draft.text)
+        for heading, group in groupby(unsaid, lambda line: line[1].title):
+            draft.lines(heading, group)
         if pair.note or not pair.said:
-            draft.block(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
+            draft.paragraph(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
-def _most_severe(pair: Pair) -> list[_LabelLine]:
+def _most_severe(pair: Pair) -> Iterable[_LabelLine]:
     """Return every contraindication, and a few of the other lines."""
     never = [record for record in pair.said if record.severity == CONTRAINDICATED]
     others = [record for record in pair.said if record.severity != CONTRAINDICATED]
     return [*_lines(never), *_first_of_both(_lines(others), _MOST_ASIDE)]
 
 
-def _of_both_labels(pair: Pair) -> list[_LabelLine]:
+def _of_both_labels(pair: Pair) -> Iterable[_LabelLine]:
     return _first_of_both(_lines(pair.said), _MOST_OF_A_PAIR)
 
 
 def _lines(records: Sequence[EvidenceRecord]) -> list[_LabelLine]:
-    passages = [(record.name, passage) for record in records for passage in label_passages(record)]
-    return [(name, passage, line) for name, passage in passages for line in passage.text.split("\n")]
+    passages = [passage for record in records for passage in label_passages(record)]
+    return [(line, passage) for passage in passages for line in passage.text.split("\n")]
 
 
 def _first_of_both(lines: Sequence[_LabelLine], most: int) -> list[_LabelLine]:
     """Return the first lines of each label, ``most`` in all: a long label does not take the room of the other."""
-    places: dict[str, list[int]] = {}
-    for place, (name, _, _) in enumerate(lines):
-        places.setdefault(name, []).append(place)
-    in_turn = [place for turn in zip_longest(*places.values()) for place in turn if place is not None]
+    labels = [passage.document for _, passage in lines]
+    in_turn = sorted(range(len(lines)), key=lambda place: labels[:place].count(labels[place]))
     return [lines[place] for place in sorted(in_turn[:most])]
 
 
-def _record(draft: Draft, question: str, record: EvidenceRecord) -> bool:
-    """Adds the fields of a record that the question asks for; True when there are any."""
-    before = len(draft.text)
+def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
+    """Add the fields of a record that the question asks for."""
     source = EvidencePassage("", cite=record.cite)
-    asked = record_parts(question)
-    if PRODUCTS in asked and record.products:
-        draft.block(phrases.PRODUCTS.format(name=record.name))
-        draft.head(Table("", phrases.PRODUCT_COLUMNS))
-        for product in record.products:
-            draft.row([cell or phrases.NOT_GIVEN for cell in product], source)
+    if PRODUCTS in parts:
+        rows = ((product, record) for product in record.products)
+        _table(draft, phrases.PRODUCTS.format(name=record.name), phrases.PRODUCT_COLUMNS, rows)
     named = {BRANDS: (phrases.BRANDS, record.brand_names), DRUG_CLASS: (phrases.DRUG_CLASS, record.drug_classes)}
     for part, (phrase, names) in named.items():
-        if part in asked and names:
-            draft.block(phrase.format(name=record.name, names=phrases.listed(list(names))))
-            draft.cite(source)
-    return len(draft.text) > before
+        if part in parts and names:
+            draft.paragraph(phrase.format(name=record.name, names=phrases.listed(list(names))), source)
 
 
 def _classes(draft: Draft, evidence: Evidence) -> None:
-    """Lists the members of a class."""
+    """List the members of a class."""
     records = [one for lookup in evidence.lookups for one in lookup.records if one.matched == "class"]
-    if not records or evidence.named:
-        return
-    draft.block(phrases.RECORDS)
-    draft.head(Table("", phrases.RECORD_COLUMNS))
-    for record in records:
-        cells = (record.name, ", ".join(record.drug_classes), ", ".join(record.brand_names))
-        draft.row([cell or phrases.NOT_GIVEN for cell in cells], EvidencePassage("", cite=record.cite))
+    rows = (((one.name, ", ".join(one.drug_classes), ", ".join(one.brand_names)), one) for one in records)
+    if not evidence.named:
+        _table(draft, phrases.RECORDS, phrases.RECORD_COLUMNS, rows)
 
 
-def _block(draft: Draft, block: TitledLines) -> None:
-    draft.block(block.title)
-    for index, line in enumerate(block.lines):
-        draft.quote(line, EvidencePassage(line, cite=block.cite), first=index == 0)
+def _table(
+    draft: Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
+) -> None:
+    """Add a table on records, if there are any."""
+    table = Table("", columns)
+    units = [
+        (Unit("", table=table, cells=tuple(cell or phrases.NOT_GIVEN for cell in cells)),
+         EvidencePassage("", cite=record.cite))
+        for cells, record in rows
+    ]  # fmt: skip
+    if units:
+        draft.lines(heading, units)
+
+
+def _titled(draft: Draft, block: TitledLines) -> None:
+    draft.lines(block.title, ((Unit(line), EvidencePassage(line, cite=block.cite)) for line in block.lines))
 
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:
     """Name failed searches; if nothing was found, also name what was searched."""
     found = bool(draft.text)
     if evidence.failures:
-        draft.block(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))
+        draft.paragraph(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))
     if not (found or evidence.failures):
         places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
         places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
         draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
     for absent in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
-        draft.block(absent)
+        draft.paragraph(absent)
 
 
 def _offered_names(draft: Draft, evidence: Evidence) -> None:
-    """Asks for the medicine where the name in the question is not known, before anything is quoted."""
+    """Ask for the medicine where the name in the question is not known, before anything is quoted."""
     guesses = [lookup for lookup in evidence.lookups if not any(record.is_named for record in lookup.records)]
     if offered := list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions)):
         draft.say(phrases.NO_NAME)

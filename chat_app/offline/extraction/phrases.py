@@ -5,8 +5,10 @@ Names, numbers and titles that are set into a phrase come from the question, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from importlib import resources
 from typing import Final
+
+import orjson
 
 from tools.language.vocabulary.common_words import Language
 
@@ -54,48 +56,15 @@ PRODUCT_COLUMNS: Final = ("Dosage form", "Route", "Strengths", "Brand names")
 RECORD_COLUMNS: Final = ("Medicine", "Drug classes", "Brand names")
 NOT_GIVEN: Final = "–"
 
-_TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {},
-    "de": {
-        FROM_GUIDELINES: "Aus den Leitlinien:",
-        FROM_ENGLISH_GUIDELINES: "Aus den Leitlinien, auf Englisch:",
-        FROM_FILES: "Aus den Dateien:",
-        MORE: "Mehr aus den Quellen:",
-        CLOSEST: "Kein Satz beantwortet das klar. Am nächsten kommen diese Stellen:",
-        UNRELATED: "Kein Satz beantwortet das klar. Die Fundstellen teilen mit der Frage nur allgemeine Wörter.",
-        NOTHING: "Nichts gefunden. Durchsucht wurden: {places}.",
-        NO_SOURCES: "Nichts gefunden. Es wurde keine Quelle durchsucht: Ich antworte nur mit Zitaten aus Quellen.",
-        NO_NAME: "Die Arzneimitteldatenbank enthält kein Arzneimittel dieser Schreibweise.",
-        DID_YOU_MEAN: "Meinten Sie {names}?",
-        GUIDELINES: "die Leitlinien",
-        FILES: "die Dateien",
-        DRUGS: "die Arzneimitteldatenbank",
-        "and": "und",
-        "or": "oder",
-    },
-    "es": {
-        FROM_GUIDELINES: "De las guías:",
-        FROM_ENGLISH_GUIDELINES: "De las guías, en inglés:",
-        FROM_FILES: "De los archivos:",
-        MORE: "Más de las fuentes:",
-        CLOSEST: "Ninguna frase responde con claridad. Los pasajes más cercanos son:",
-        UNRELATED: "Ninguna frase responde con claridad. Lo hallado solo comparte palabras comunes con la pregunta.",
-        NOTHING: "No se encontró nada. Se buscó en: {places}.",
-        NO_SOURCES: "No se encontró nada. No se buscó en ninguna fuente: solo respondo con citas de fuentes.",
-        NO_NAME: "La base de datos de medicamentos no tiene ninguno escrito así.",
-        DID_YOU_MEAN: "¿Quiso decir {names}?",
-        GUIDELINES: "las guías",
-        FILES: "los archivos",
-        DRUGS: "la base de datos de medicamentos",
-        "and": "y",
-        "or": "o",
-    },
-}
+TRANSLATED: Final[dict[str, dict[str, str]]] = orjson.loads(
+    (resources.files("chat_app.offline.extraction") / "translations.json").read_bytes()
+)
+"""By language the phrases that have a translation, by their English text."""
 
 
 def said(phrase: str, language: Language) -> str:
     """Return ``phrase`` in ``language``; a phrase without a translation stays English."""
-    return _TRANSLATED[language].get(phrase, phrase)
+    return TRANSLATED.get(language, {}).get(phrase, phrase)
 
 
 def section_name(section: str) -> str:
@@ -104,7 +73,7 @@ def section_name(section: str) -> str:
 
 
 def listed(names: list[str], joint: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join ``names``: ``a``, ``a and b``, ``a, b and c``."""
     if len(names) <= 1:
         return "".join(names)
     return f"{', '.join(names[:-1])} {joint} {names[-1]}"
