@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -115,20 +116,21 @@ class _Reading:
 
     def wanted(self, text: str) -> bool:
         """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
-        mentions = self.calculator.mentions(text)
-        if any(self._has_value(text, start, end) for start, end in mentions):
+        if any(self._has_value(text, start, end) for start, end in self.calculator.mentions(text)):
             return False
-        if _WANTED.search(text) is not None or self.is_complete:
-            return True
-        return len(self.given) + len(self.unclear) >= 2 and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
+        few_words = len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
+        return self._asked_by(text) or (few_words and len(self.given) + len(self.unclear) >= 2)
 
     def alone(self, text: str) -> bool:
         """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
         others = self.calculator.other_words(text)
-        if others and _WANTED.search(text) is None and not self.is_complete:
+        if others and not self._asked_by(text):
             return False
         takes_drugs = any(schema["type"] == "array" for schema in self.calculator.properties.values())
         return takes_drugs or not any(map(has_drug_stem, others))
+
+    def _asked_by(self, text: str) -> bool:
+        return _WANTED.search(text) is not None or self.is_complete
 
     def _has_value(self, text: str, start: int, end: int) -> bool:
         before = _VALUE_BEFORE.search(text, 0, start)
@@ -161,14 +163,14 @@ class _Calculator:
     def other_words(self, text: str) -> list[str]:
         """Return the words of ``text`` that are neither the calculator's name nor a part of its inputs."""
         names = [name for schema in self.properties.values() for name in aliases(schema)]
-        rest = re.sub(f"{self._names}|{any_of(names)}" if names else self._names, " ", text)
-        units = [unit for schema in self.properties.values() if _is_quantity(schema) for unit in self.units(schema)]
-        spans = [(found.start, found.end) for found in values_with_unit(rest, units)] if units else []
+        rest = re.sub("|".join(filter(None, (self._names, any_of(names)))), " ", text)
+        units = [unit for schema in self.properties.values() for unit in self.units(schema)]
+        spans = [(found.start, found.end) for found in values_with_unit(rest, units)]
         return [word for word in _WORD.findall(blanked(rest, spans)) if word not in word_list("stop")]
 
     def results(self, text: str) -> list[Measured]:
         """Return the numbers in a unit of the result."""
-        return values_with_unit(text, self._result_units) if self._result_units else []
+        return values_with_unit(text, self._result_units)
 
     def mentions(self, text: str) -> list[Span]:
         return [match.span() for match in re.finditer(self._names, text)]
@@ -195,18 +197,18 @@ class _Calculator:
 
     def _read_quantities(self, properties: dict[str, Json], text: str, reading: _Reading) -> None:
         """Read values by the name of their input, then the rest by a unit that only one input takes."""
-        units = {name: self.units(schema) for name, schema in properties.items() if _is_quantity(schema)}
+        units = {name: found for name, schema in properties.items() if (found := self.units(schema))}
         for name, accepted in units.items():
-            names = listed(properties[name]["description"], "Also")
-            if names:
-                _keep(reading, name, named_values(text, names, accepted))
+            _keep(reading, name, named_values(text, listed(properties[name]["description"], "Also"), accepted))
         for name, accepted in units.items():
             own = [unit for unit in accepted if sum(unit in others for others in units.values()) == 1]
-            if own and name not in reading.given and name not in reading.unclear:
+            if name not in reading.given and name not in reading.unclear:
                 _keep(reading, name, values_with_unit(text, own))
 
     def units(self, schema: Json) -> list[str]:
-        """Return the units that a value takes."""
+        """Return the units that a value takes; none for an input of another kind."""
+        if not _is_quantity(schema):
+            return []
         unit = self._plain(schema["properties"]["unit"])
         return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
 
@@ -231,7 +233,7 @@ def _measurements(calculators: Sequence[_Calculator]) -> list[str]:
     schemas = [(calculator, schema) for calculator in calculators for schema in calculator.properties.values()]
     criteria = {name for _, schema in schemas if schema["type"] == "boolean" for name in aliases(schema)}
     measured = [
-        schema for calculator, schema in schemas if _is_quantity(schema) and "years" not in calculator.units(schema)
+        schema for calculator, schema in schemas if (units := calculator.units(schema)) and "years" not in units
     ]
     return sorted({name for schema in measured for name in listed(schema["description"], "Also")} - criteria)
 
@@ -284,8 +286,7 @@ def _follow_up(calculators: Sequence[_Calculator], turns: Sequence[Exchange], te
 
 
 def _decoded(text: str) -> Json:
-    try:
-        body = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return {}
-    return body if isinstance(body, dict) else {}
+    with suppress(orjson.JSONDecodeError):
+        if isinstance(body := orjson.loads(text), dict):
+            return body
+    return {}

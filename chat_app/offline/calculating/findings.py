@@ -4,7 +4,7 @@ The names of an option or a criterion stand in its description; see ``tools.lang
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tools.language.named_lists import any_of, listed
@@ -36,13 +36,6 @@ def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text
 
 
-def chosen_option(schema: Json, text: str) -> Any:
-    """Return the option that ``text`` names first, itself or by another word for it."""
-    named = ((re.search(any_of(names), text), option) for option, names in _names_of(schema))
-    found = [(match.start(), option) for match, option in named if match]
-    return min(found)[1] if found else None
-
-
 def only_option(schema: Json, text: str) -> Any:
     """Return the option that ``text`` names, by a word before a single letter; None when it names several."""
     rest = _LENGTH.sub(" ", _RELATIVE.sub(" ", text))
@@ -68,33 +61,32 @@ def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
     return [(option, [option, *(word for word, _, meant in pairs if meant == option)]) for option in schema["enum"]]
 
 
-def by_option(schema: Json, text: str) -> Iterator[tuple[str, str]]:
-    """Yield each option that ``text`` names, with the words that belong to it."""
-    option, words = None, ""
+def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
+    """Return each option that ``text`` names, with the words that belong to it."""
+    found: list[tuple[str, str]] = []
     for part in _PARTS.split(text):
-        named = chosen_option(schema, part)
-        if named is not None:
-            if option is not None:
-                yield option, words
-            option, words = named, part
-        else:
-            words = f"{words} {part}"
-    if option is not None:
-        yield option, words
+        mentions = ((re.search(any_of(names), part), option) for option, names in _names_of(schema))
+        named = [(match.start(), option) for match, option in mentions if match]
+        if named:
+            found.append((min(named)[1], part))
+        elif found:
+            option, words = found[-1]
+            found[-1] = (option, f"{words} {part}")
+    return found
 
 
 def finding(schema: Json, text: str) -> bool | None:
     """Return whether ``text`` states the criterion as present or absent; None when it does not mention it."""
-    others = listed(schema["description"], "Not")
-    rest = blanked(text, [match.span() for match in re.finditer(any_of(others), text)]) if others else text
-    names = listed(schema["description"], "Also")
+    others = any_of(listed(schema["description"], "Not")) or "(?!)"
+    names = any_of(listed(schema["description"], "Also")) or "(?!)"
+    rest = blanked(text, [match.span() for match in re.finditer(others, text)])
     stated = [
         not _denied(rest, match.start(), match.end())
-        for match in re.finditer(any_of(names), rest)
+        for match in re.finditer(names, rest)
         if not _NO_FINDING.match(rest, match.end())
         and not _NO_PATIENT.search(rest[: match.start()])
         and not _RELATIVE.search(re.split("[.,;]", rest[: match.start()])[-1])
-    ] if names else []  # fmt: skip
+    ]
     return any(stated) if stated else None
 
 

@@ -98,38 +98,36 @@ def _pressure(found: re.Match[str]) -> str:
     return f"systolic {high} mmhg diastolic {low} mmhg" if 300 >= high > low >= 20 else found[0]
 
 
-def _unit_pattern(units: Sequence[str]) -> str:
-    return any_spelling(fold_phrase(one) for unit in units for one in spellings(unit))
-
-
 def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> list[Measured]:
     """Return each number beside one of ``aliases``: ``creatinine of 1.3 mg/dl``, or ``1.3 mg/dl creatinine``."""
-    unit = rf"(?: ?-?(?P<unit>{_unit_pattern(units)})(?![\w/]))"
-    name = any_of(aliases)
+    unit, name = rf"(?: ?-?{_any_unit(units)})", any_of(aliases) or "(?!)"
     found: list[Measured] = []
     for match in re.finditer(rf"(?:{name})[+\-−]?{_FILLERS}(?P<number>{NUMBER}){unit}?", text):
-        other_unit = match["unit"] is None and _OTHER_UNIT.match(text, match.end())
-        if not other_unit:
-            other = _OTHER_KIND.search(text[: match.start()]) is not None
-            found.append(_measured(match, units)._replace(is_other=other))
-            then = _THEN.match(text, match.end())
-            if then and (re.match(unit, text[then.end() :]) or not _BEHIND_OTHER.match(text, then.end())):
-                found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
+        if match["unit"] is None and _OTHER_UNIT.match(text, match.end()):
+            continue
+        found.append(_measured(match, units)._replace(is_other=bool(_OTHER_KIND.search(text[: match.start()]))))
+        then = _THEN.match(text, match.end())
+        if then and (re.match(unit, text[then.end() :]) or not _BEHIND_OTHER.match(text, then.end())):
+            found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
     behind = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
     return found or ([_measured(behind, units)] if behind else [])
 
 
 def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
-    """Every number with one of ``units`` behind it, and the lower one of a range."""
+    """Return every number with one of ``units`` behind it, and the lower one of a range."""
     low = rf"(?:(?P<low>{NUMBER}) ?(?:-|–|to|bis) ?)?"
-    pattern = rf"{low}(?P<number>{NUMBER}) ?-?(?P<unit>{_unit_pattern(units)})(?![\w/])"
-    found = [(match, _measured(match, units)) for match in re.finditer(pattern, text)]
-    lower = [one._replace(value=float(match["low"])) for match, one in found if match["low"]]
-    return [*(one for _, one in found), *lower]
+    matches = list(re.finditer(rf"{low}(?P<number>{NUMBER}) ?-?{_any_unit(units)}", text))
+    found = [_measured(match, units) for match in matches]
+    lower = [one._replace(value=float(match["low"])) for one, match in zip(found, matches, strict=True) if match["low"]]
+    return [*found, *lower]
+
+
+def _any_unit(units: Sequence[str]) -> str:
+    names = any_spelling(fold_phrase(one) for unit in units for one in spellings(unit)) or "(?!)"
+    return rf"(?P<unit>{names})(?![\w/])"
 
 
 def _measured(match: re.Match[str], units: Sequence[str]) -> Measured:
     written = match["unit"]
     unit = next((one for one in units if written in map(fold_phrase, spellings(one))), None)
-    end = match.end("unit") if written is not None else match.end("number")
-    return Measured(float(match["number"]), unit, match.start("number"), end)
+    return Measured(float(match["number"]), unit, match.start("number"), match.end("unit" if written else "number"))
