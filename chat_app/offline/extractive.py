@@ -84,7 +84,7 @@ def _small_talk(current: Exchange) -> str:
 
 
 def _calls(question: str, current: Exchange, prompt: ModelInput, computed: list[Call], *, alone: bool) -> list[Call]:
-    """The calls that are still to be made for this question; ``computed`` are those of calculators."""
+    """Return the calls that are still to be made for this question; ``computed`` are those of calculators."""
     if alone:
         return computed
     functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]

@@ -31,7 +31,7 @@ class Exchange:
 
 
 def exchanges(items: Sequence[Json]) -> list[Exchange]:
-    """The conversation's exchanges, oldest first; consecutive user messages are one question."""
+    """Return the conversation's exchanges, oldest first; consecutive user messages are one question."""
     found: list[Exchange] = []
     calls: dict[str, tuple[str, str]] = {}
     open_question = False
