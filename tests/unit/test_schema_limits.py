@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from pydantic import ValidationError
 
@@ -81,6 +82,17 @@ def test_recursive_and_extreme_schemas_are_filled() -> None:
     assert set(filled(tree)) == {"left", "right"}
     assert filled(field(type="number", minimum=1e308, multipleOf=1e-308)) == {"q": 0}
     assert len(filled(field(type="array", minItems=1000, items={"type": "string"}))["q"]) == 1000
+
+
+def test_many_required_names_are_filled_in_time_linear_in_their_number() -> None:
+    names = [f"p{number}" for number in range(9_000)]
+    assert list(filled({"type": "object", "required": names})) == names
+
+
+def test_defaults_of_another_type_and_extreme_bounds_give_a_number_that_json_can_hold() -> None:
+    assert filled(field(type="integer", default={"a": 1})) == {"q": 0}
+    (found,) = filled(field(type="number", minimum=1.7e308)).values()
+    assert orjson.loads(orjson.dumps(found)) == 1.7e308
 
 
 def test_a_junk_reasoning_effort_is_refused() -> None:

@@ -14,7 +14,14 @@ from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.wire import objects
 from chat_app.offline.wire.errors import ApiError, invalid
 from chat_app.offline.wire.model import prompt_of
-from chat_app.offline.wire.requests import Compact, CreateResponse, FileSearchToolIn, NamedToolChoice
+from chat_app.offline.wire.requests import (
+    AllowedTools,
+    Compact,
+    CreateResponse,
+    FileSearchToolIn,
+    NamedToolChoice,
+    ToolChoice,
+)
 
 Json = dict[str, Any]
 Known = Mapping[str, list[Json]]
@@ -144,12 +151,25 @@ def _check_given(*given: object) -> None:
         raise ApiError(400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter")
 
 
+def _chosen(choice: ToolChoice | None) -> set[tuple[object, object]]:
+    """Return the type and name of each tool that ``choice`` names."""
+    match choice:
+        case NamedToolChoice():
+            return {(choice.type, choice.name)}
+        case AllowedTools():
+            return {(str(tool.get("type")), tool.get("name") and str(tool["name"])) for tool in choice.tools}
+        case _:
+            return set()
+
+
 def _check(request: CreateResponse) -> None:
     if request.background and request.store is False:
         raise invalid("Background responses need 'store' to be true.", "store")
-    choice = request.tool_choice
-    if isinstance(choice, NamedToolChoice):
-        declared = {(tool.type, getattr(tool, "name", None)) for tool in request.tools or ()}
-        if (choice.type, choice.name) not in declared:
-            raise invalid("The tool to choose is not among 'tools'.", "tool_choice")
+    if request.stream_options is not None and not request.stream:
+        raise invalid("'stream_options' needs 'stream' to be true.", "stream_options")
+    if request.tool_choice == "required" and not request.tools:
+        raise invalid("A tool is required, but 'tools' is empty.", "tool_choice")
+    declared = {(tool.type, getattr(tool, "name", None)) for tool in request.tools or ()}
+    if not _chosen(request.tool_choice) <= declared:
+        raise invalid("The tool to choose is not among 'tools'.", "tool_choice")
     _check_given(request.input, request.previous_response_id)

@@ -141,7 +141,7 @@ def _another(value: Any, used: list[Any], options: object) -> Any:
 
 def _object(schema: Json, fill_part: Callable[..., Any]) -> Json:
     properties: Json = schema.get("properties") or {}
-    required: list[str] = list(schema.get("required") or ())
+    required: dict[str, None] = dict.fromkeys(schema.get("required") or ())
     others = schema.get("additionalProperties", {})
     names = dict.fromkeys([*properties, *required])
     values = {name: fill_part(name, properties.get(name, others), optional=name not in required) for name in names}

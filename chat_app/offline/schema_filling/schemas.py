@@ -11,6 +11,8 @@ from chat_app.offline.wire.schema_limits import at_reference, matcher
 
 Json = dict[str, Any]
 _LONGEST_REFERENCE: Final = 12
+_EXACT: Final = 2**53
+"""Larger whole numbers stay floats: JSON readers take at most 64 bits."""
 FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "date": (re.compile(r"\b\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d)\b"), "1970-01-01"),
     "time": (re.compile(r"\b(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|[+-]\d\d:\d\d)"), "00:00:00Z"),
@@ -126,11 +128,17 @@ def default_number(schema: Json, *, whole: bool) -> float | int:
     step = schema.get("multipleOf") or 1
     near = max(low, min(0, high))
     steps = math.floor(near / step) if math.isfinite(near / step) else 0
-    tried: list[float] = [schema.get("default", 0), 0, near, (low + high) / 2 if low > -math.inf else near]
-    tried += [step * (steps + more) for more in (0, 1, -1, 2)]
+    tried = [
+        schema.get("default"),
+        0,
+        near,
+        low / 2 + high / 2,
+        *(float(step) * (steps + more) for more in (0, 1, -1, 2)),
+    ]
     for value in tried:
-        if not math.isnan(value) and fits_number(value, schema) and (not whole or float(value).is_integer()):
-            return int(value) if float(value).is_integer() else value
+        known = isinstance(value, int | float) and math.isfinite(value)
+        if known and fits_number(value, schema) and (not whole or float(value).is_integer()):
+            return int(value) if float(value).is_integer() and abs(value) < _EXACT else value
     return 0
 
 

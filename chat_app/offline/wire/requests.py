@@ -113,7 +113,7 @@ class AllowedTools(Open):
 
     type: Literal["allowed_tools"]
     mode: Literal["auto", "required"]
-    tools: list[Json]
+    tools: Annotated[list[Json], Field(min_length=1)]
 
 
 def _choice_tag(value: object) -> str:
@@ -212,7 +212,7 @@ class CreateResponse(_Continuation):
     """Body of ``POST /v1/responses``."""
 
     model: Annotated[str, Field(min_length=1)]
-    tools: list[Tool] | None = None
+    tools: Annotated[list[Tool], Field(max_length=128)] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     truncation: Literal["auto", "disabled"] | None = None

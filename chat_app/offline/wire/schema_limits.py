@@ -4,7 +4,7 @@ A schema is checked as it would be filled: references are followed, and each par
 lengths demand. Patterns are matched by a linear-time engine, which has no look-around and no back-references.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final
 
@@ -21,7 +21,8 @@ _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _MAPS: Final = ("properties", "$defs", "definitions", "patternProperties")
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
-_COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength")
+_COUNTED: Final = ("Items", "Length", "Properties", "Contains")
+_LONGEST_PATTERN: Final = 2_000
 
 
 @lru_cache(maxsize=512)
@@ -61,10 +62,12 @@ def check_schema(root: Json) -> Json:
             raise ValueError("each part of a schema is an object")  # noqa: TRY004 - pydantic reports value errors
         _check_keywords(node)
         reference = node.get("$ref")
-        left -= times * (1 + node.get("minItems", 0) + node.get("minLength", 0) // _CHARACTERS_A_PART)
+        left -= times * (1 + sum(node.get(key, 0) for key in ("minItems", "minProperties", "minContains")))
+        left -= times * (node.get("minLength", 0) // _CHARACTERS_A_PART)
+        left -= len(node.get("enum", ())) + len(node.get("required", ()))
         if left < 0 or depth > DEEPEST:
             raise ValueError("the schema is too large or too deep")
-        if isinstance(reference, str) and reference.startswith("#"):
+        if reference is not None:
             if reference in merged:
                 raise ValueError("a part of the schema is itself")
             if reference not in inside:
@@ -90,26 +93,15 @@ def _children(node: Json) -> Iterator[tuple[str, Any]]:
 
 
 def _check_keywords(node: Json) -> None:
-    wrong = [key for key in _MAPS if not isinstance(node.get(key, {}), dict)]
-    wrong += [key for key in _LISTS if not isinstance(node.get(key, []), list)]
-    wrong += [key for key in _NUMBERS if not _is_number(node.get(key, 0))]
-    wrong += [key for key in _COUNTS if not _is_count(node.get(key, 0))]
-    required = node.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        wrong.append("required")
-    kinds = node.get("type", [])
-    if not all(kind in _TYPES for kind in (kinds if isinstance(kinds, list) else [kinds])):
-        wrong.append("type")
-    if not isinstance(node.get("enum", []), list):
-        wrong.append("enum")
-    if wrong:
-        raise ValueError(f"the keyword '{wrong[0]}' of the schema has a wrong value")
+    wrong = next((key for key, fits in _KEYWORDS.items() if key in node and not fits(node[key])), None)
+    if wrong is not None:
+        raise ValueError(f"the keyword '{wrong}' of the schema has a wrong value")
+    for least, most in _BOUNDS:
+        if least in node and most in node and node[least] > node[most]:
+            raise ValueError(f"nothing fits both '{least}' and '{most}'")
     if node.get("uniqueItems") and node.get("minItems", 0) > _UNIQUE:
         raise ValueError(f"more than {_UNIQUE} unique items cannot be made")
-    pattern = node.get("pattern", "")
-    if not isinstance(pattern, str):
-        raise ValueError("the keyword 'pattern' of the schema has the wrong type")  # noqa: TRY004 - pydantic
-    matcher(pattern)
+    matcher(node.get("pattern", ""))
 
 
 def _is_number(value: object) -> bool:
@@ -118,6 +110,35 @@ def _is_number(value: object) -> bool:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_kinds(value: object) -> bool:
+    return value in _TYPES if isinstance(value, str) else _is_list_of(value, _TYPES.__contains__) and bool(value)
+
+
+def _is_list_of(value: object, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
+
+
+_KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(_MAPS, lambda value: isinstance(value, dict)),
+    **dict.fromkeys(_LISTS, lambda value: isinstance(value, list)),
+    **dict.fromkeys(_NUMBERS, _is_number),
+    **dict.fromkeys((f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED), _is_count),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
+    "type": _are_kinds,
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "required": lambda value: _is_list_of(value, _is_text),
+    "pattern": lambda value: _is_text(value) and len(value) <= _LONGEST_PATTERN,
+    "format": _is_text,
+    "$ref": lambda value: _is_text(value) and value.startswith("#"),
+}
+"""Whether the value of a keyword has the right form."""
+_BOUNDS: Final = (("minimum", "maximum"), *((f"min{what}", f"max{what}") for what in _COUNTED))
 
 
 CheckedSchema = Annotated[Json, AfterValidator(check_schema)]

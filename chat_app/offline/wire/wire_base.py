@@ -10,12 +10,19 @@ MetadataValue = Annotated[str, Field(max_length=512)]
 Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], Field(max_length=16)]
 
 
+_MOST: Final = 2**53
+"""Larger whole numbers have no exact float."""
+
+
 def _whole(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _MOST else value
 
 
 WHOLE: Final = BeforeValidator(_whole)
-"""Accept whole numbers written as floats: 3.0 is 3. Place it after the bounds, so that they are described."""
+"""Accept whole numbers written as floats, unless they are too large: 3.0 is 3.
+
+Place it after the bounds, so that they are described.
+"""
 
 
 def given(name: str) -> Json:

@@ -33,6 +33,7 @@ class Part(Open):
     ]
     text: str | None = None
     image_url: str | None = None
+    file_id: str | None = None
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
@@ -40,6 +41,8 @@ class Part(Open):
             raise ValueError("'text' is missing")
         if self.type in {"input_file", "input_audio"}:
             raise ValueError("this server does not read it: add files to a vector store and declare 'file_search'")
+        if self.type == "input_image" and self.image_url is None and self.file_id is None:
+            raise ValueError("'image_url' is missing")
         if encoded := _DATA_URL.fullmatch(self.image_url or ""):
             try:
                 base64.b64decode(encoded[1], validate=True)
@@ -169,4 +172,5 @@ InputItem = Annotated[
 ]
 
 
-Input = Annotated[Annotated[str, Tag("~str")] | Annotated[list[InputItem], Tag("~items")], Discriminator(text_or_list)]
+Items = Annotated[list[InputItem], Field(max_length=10_000)]
+Input = Annotated[Annotated[str, Tag("~str")] | Annotated[Items, Tag("~items")], Discriminator(text_or_list)]
