@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 from chat_app.evaluation.question_files import read_rows
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.names.name_keys import base_moiety, class_name
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugQuery
 from tools.language.folding import fold_name
 from tools.types import Frozen

@@ -35,7 +35,7 @@ from tests.support.drugs import NDC_COLUMNS, ndc_row
 from tests.support.services import milvus_lite_server
 from tools.drug_database import DrugDatabase, DrugQuery
 from tools.drug_database.drug_search import DrugSnapshot
-from tools.drug_database.names.name_terms import stems
+from tools.drug_database.storage.drug_collection import stems
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data/drugs"
 FILES = (

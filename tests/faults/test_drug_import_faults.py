@@ -37,7 +37,7 @@ asyncio.run(main())
 
 STAGE = """
 import os, sys
-from tools.drug_database.records import Contribution
+from tools.drug_database.records.drug_record import Contribution
 from tools.drug_database.storage.staging import Staging
 with Staging() as staging:
     for number in range(20_000):

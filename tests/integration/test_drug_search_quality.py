@@ -14,8 +14,7 @@ from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, ImportReport
-from tools.drug_database.names.aliases import aliases
-from tools.drug_database.names.lookalikes import groups
+from tools.drug_database.names.aliases import aliases, look_alike_groups
 
 # The import of all directories takes a minute, and longer on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -154,7 +153,7 @@ async def test_aliases_that_are_marked_stand_in_the_files(imported: tuple[DrugDa
 def test_tall_man_letters_that_are_marked_stand_in_the_directory(shared: Path) -> None:
     with zipfile.ZipFile(shared / "data/drugs/ndctext_2015-12.zip") as archive:
         words = set(re.findall(r"\b[A-Za-z]*[a-z][A-Z]{2,}[A-Za-z]*", archive.read("product.txt").decode("cp1252")))
-    marked = {name for group in groups() for name in group.tall_in_files}
+    marked = {name for group in look_alike_groups() for name in group.tall_in_files}
     assert len(marked) >= 10
     assert marked <= {word.lower() for word in words}
 

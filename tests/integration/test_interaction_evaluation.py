@@ -14,7 +14,7 @@ from chat_app.evaluation.interaction_evaluation import (
     write_formulary,
 )
 from tests.support.drugs import drug_database
-from tools.drug_database.importers.openfda import label_sections
+from tools.drug_database.labels.label_sentences import label_sections
 
 LINE = {
     "label": "Examplin",

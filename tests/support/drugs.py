@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
 from tools.drug_database.importers.importer_base import RowIntake
-from tools.drug_database.importers.recognise import recognise
+from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_keys import record_key
 from tools.drug_database.storage.staging import Staging
@@ -118,9 +118,7 @@ def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
     """Return what an import of ``paths`` would store without Milvus: records by key, and the row counts."""
     with Staging() as staging:
         intake = RowIntake(staging, lambda _: None)
-        found = recognise(paths)
-        for job in found.jobs:
-            job.read(job.files, intake)
+        read_paths(paths, intake)
         files = intake.finish()
         records = {group.key: roll_up(group, intake.sources) for group in staging.groups()}
-    return records, ImportReport(files=files, left_out=tuple(found.left_out), records=len(records))
+    return records, ImportReport(files=files, left_out=tuple(intake.left_out), records=len(records))

@@ -12,7 +12,7 @@ import orjson
 
 from chat_app.agent.citation_manager import CitationManager
 from chat_app.offline.extraction import phrases
-from tools.drug_database.records import SECTIONS
+from tools.drug_database.records.drug_record import SECTIONS
 from tools.language.vocabulary.common_words import LANGUAGES
 from tools.tool_manager import ToolManager
 from tools.types import Function, Passage

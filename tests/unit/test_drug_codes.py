@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.drug_database.records import DrugRecord, Fact, Product
 from tools.drug_database.records.codes import asked_code, bucket, codes_of, product_codes, product_first
+from tools.drug_database.records.drug_record import DrugRecord, Fact, Product
 
 SMALL = Product(dosage_form="tablet", ndcs=("0093-7214",), packages=("0093-7214-01", "00093721456"), rxcuis=("861007",))
 LARGE = Product(dosage_form="solution", ndcs=("63304-123",), packages=("63304-123-1",))

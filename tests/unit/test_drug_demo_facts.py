@@ -16,7 +16,7 @@ import pytest
 from tests.support.drugs import rolled_up
 from tools.drug_database.importers import demo
 from tools.drug_database.names.name_keys import base_moieties, record_key
-from tools.drug_database.records import Contribution, DrugRecord, Label
+from tools.drug_database.records.drug_record import Contribution, DrugRecord, Label
 from tools.drug_database.records.strengths import number
 from tools.language.folding import fold_name
 

@@ -12,7 +12,7 @@ from tools.drug_database.labels.interactions import MOST_QUOTES
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.labels.shared_risks import RISKS, states
-from tools.drug_database.records import SECTION_TITLES, DataSource, DrugRecord, Fact, Label, SectionName
+from tools.drug_database.records.drug_record import SECTION_TITLES, DataSource, DrugRecord, Fact, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.language.figures import written_figures
 from tools.types import ToolResult

@@ -10,7 +10,7 @@ import pytest
 
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import base_moieties, base_moiety, joined, record_key
-from tools.drug_database.names.name_terms import grams, stems
+from tools.drug_database.storage.drug_collection import grams, stems
 from tools.language.folding import fold_name
 
 

@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 
 from tests.support.drugs import index_entry
 from tools.drug_database.importing.rollup import is_brand
-from tools.drug_database.names.aliases import aliases, singular
-from tools.drug_database.names.lookalikes import look_alikes
+from tools.drug_database.names.aliases import aliases, look_alikes, singular
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion
-from tools.drug_database.names.phonetic_keys import sounds
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
-from tools.drug_database.names.spelling import Spellings, closeness
+from tools.drug_database.names.spelling import Spellings, closeness, sounds
 from tools.language.folding import fold_name
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]

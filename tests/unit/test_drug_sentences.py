@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.drug_database.labels.label_sentences import organ_sections, sentences
+from tools.drug_database.labels.label_sentences import label_sections, sentences
 
 
 def test_a_list_item_keeps_the_words_that_lead_into_it() -> None:
@@ -30,7 +30,7 @@ def test_the_heading_of_a_section_is_no_sentence() -> None:
 
 
 def test_kidney_and_liver_are_gathered_from_dosing() -> None:
-    found = organ_sections({"dosage": ("Take one.", "Halve the dose if CrCl is below 30 mL/min.")}, ["No liver data."])
+    found = label_sections({"dosage": "Take one. Halve the dose if CrCl is below 30 mL/min."}, ["No liver data."])
     assert found["renal_dosing"] == ("Halve the dose if CrCl is below 30 mL/min.",)
     assert found["hepatic_dosing"] == ("No liver data.",)
 

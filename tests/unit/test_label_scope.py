@@ -15,7 +15,7 @@ from tools.drug_database.labels.label_scope import (
     with_asked_label_first,
 )
 from tools.drug_database.labels.record_rendering import passage
-from tools.drug_database.records import DataSource, DrugRecord, Label
+from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, Match
 from tools.language.folding import fold_name
 

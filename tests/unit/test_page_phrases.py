@@ -31,7 +31,7 @@ from chat_app.interface.page.page_document import scripts_address
 from chat_app.interface.page.starters import TOPICS
 from chat_app.interface.rendering.tool_steps import finished_name, progress_name
 from tools.drug_database.labels.severity import SEVERITIES
-from tools.drug_database.records import SECTIONS
+from tools.drug_database.records.drug_record import SECTIONS
 from tools.errors import ToolErrorCode
 from tools.guidelines.models import IngestStage
 from tools.search_presentation import passage_count

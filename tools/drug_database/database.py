@@ -3,20 +3,21 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
 from tools.drug_database.drug_search import Searcher
 from tools.drug_database.importers import demo
 from tools.drug_database.importers.importer_base import RowIntake
-from tools.drug_database.importers.recognise import recognise
+from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.import_run import ImportJob, run_import
-from tools.drug_database.labels.label_tools import cited_passage
+from tools.drug_database.labels.record_rendering import cited_passage
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.query_expander import QueryExpander
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records.reports import DrugDatabaseStats, ImportProgress, ImportReport
 from tools.drug_database.storage import drug_collection
@@ -101,7 +102,7 @@ class DrugDatabase:
             state = self._searcher.snapshot(client)
             if state is None:
                 return DrugDatabaseStats()
-            found = state.catalog.model_dump(exclude={"schema_version", "name_pieces"})
+            found = state.catalog.model_dump(exclude={"schema_version", "name_pieces", "revision"})
             return DrugDatabaseStats(revision=state.generation.records.removeprefix(f"{self._name}_"), **found)
 
         return await self._read(read, _LOAD_SECONDS)
@@ -135,14 +136,7 @@ class DrugDatabase:
         are swapped as a whole, and an index of another version is rebuilt. The new state appears at once when it is
         complete. Raises ``SourceRejected`` for a file that cannot be taken; the database is then as it was.
         """
-
-        def read(intake: RowIntake) -> None:
-            found = recognise(paths)
-            intake.left_out += found.left_out
-            for one in found.jobs:
-                one.read(one.files, intake)
-
-        return await self._import(ImportJob(read=read, replace=replace, rebuild=replace), progress)
+        return await self._import(ImportJob(partial(read_paths, paths), replace=replace, rebuild=replace), progress)
 
     async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
         """Load the demonstration drugs unless this version of them is loaded.

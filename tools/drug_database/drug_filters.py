@@ -4,7 +4,7 @@ import re
 from typing import Final, NamedTuple, Self
 
 from tools.drug_database.labels.label_scope import WORDS
-from tools.drug_database.records import DrugRecord, Product
+from tools.drug_database.records.drug_record import DrugRecord, Product
 from tools.drug_database.records.queries import DrugQuery
 from tools.drug_database.records.strengths import strength
 from tools.language.folding import fold_name

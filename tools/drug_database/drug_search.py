@@ -22,22 +22,19 @@ from tools.drug_database.labels.label_scope import (
 )
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside
-from tools.drug_database.names.aliases import aliases
-from tools.drug_database.names.class_members import classed
-from tools.drug_database.names.lookalikes import look_alikes
+from tools.drug_database.names.aliases import aliases, look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
-from tools.drug_database.names.name_resolution import NameCandidate
+from tools.drug_database.names.name_resolution import NameCandidate, classed
 from tools.drug_database.names.name_spans import find_spans
-from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.drug_database.query_expander import QueryExpander
-from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.codes import AskedCode, asked_code, bucket, product_first
+from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
-from tools.drug_database.storage.drug_collection import DrugCatalog
+from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stems
 from tools.drug_database.storage.generations import Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion

@@ -8,9 +8,8 @@ from pydantic import JsonValue
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
-from tools.drug_database.labels.label_tools import label_result, section_passage
-from tools.drug_database.labels.record_rendering import tool_result
-from tools.drug_database.records import SECTION_TITLES, DrugRecord, Label, SectionName
+from tools.drug_database.labels.record_rendering import label_result, section_passage, tool_result
+from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pypdfium2 import raw
 
-from tools.documents.pdf.pdf_calls import ADDRESS, FLOAT, address_of, typed
+from tools.documents.pdf.pdf_text import ADDRESS, FLOAT, address_of, typed
 
 _THICKEST = 5.0
 """Points; a wide line is reported with half its width on each side."""

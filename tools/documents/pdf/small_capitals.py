@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from tools.documents.pdf.pdf_characters import PageCharacters
-from tools.documents.pdf.pdf_parts import Parts
+from tools.documents.pdf.pdf_text import PageCharacters, Parts
 
 JOINER = "\u200b"
 """Replaces a false space, so that all characters keep their places; ``clean`` drops it."""

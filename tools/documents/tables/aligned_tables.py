@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools.documents.pdf.pdf_cells import Cell
-from tools.documents.pdf.pdf_lines import Line
+from tools.documents.pdf.pdf_lines import Cell, Line
 from tools.documents.tables.table_rows import (
     FRACTION,
     SAME_BASE,

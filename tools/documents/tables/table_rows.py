@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tools.documents.models import TableRows
-from tools.documents.pdf.pdf_cells import Cell
-from tools.documents.pdf.pdf_lines import Line
+from tools.documents.pdf.pdf_lines import Cell, Line
 from tools.language.folding import CELL_BREAK
 
 _BULLETS = "■•▪◆–"

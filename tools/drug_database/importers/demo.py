@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.drug_database.importers.importer_base import RowIntake
-from tools.drug_database.records import Contribution, DataSource
+from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.source_files.container import Entry
 from tools.types import Frozen
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.labels.label_sentences import sentences
-from tools.drug_database.records import SECTIONS, Contribution, DataSource, Label, Product, SectionName
+from tools.drug_database.records.drug_record import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
 from tools.drug_database.source_files.container import Entry, decode, text_lines
 from tools.drug_database.source_files.json_stream import head, records

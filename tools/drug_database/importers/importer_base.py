@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from tools.drug_database.records import Contribution, DataSource
+from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
 from tools.drug_database.source_files.container import Entry
 from tools.drug_database.storage.staging import PatchField, Staging

@@ -9,7 +9,7 @@ from typing import Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable, by_columns, listed
-from tools.drug_database.records import Contribution, DataSource, Product
+from tools.drug_database.records.drug_record import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.language.folding import fold_name
 

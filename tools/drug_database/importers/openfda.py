@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
-from tools.drug_database.labels.label_sentences import organ_sections, sentences
-from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
+from tools.drug_database.labels.label_sentences import label_sections, sentences
+from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.drug_database.source_files.json_stream import Record, head, records, texts
@@ -152,12 +152,6 @@ def _label(record: Record) -> Contribution | str:
 
 def _first(record: Record, fields: Sequence[str]) -> str:
     return "\n".join(filter(None, (_text(record, field) for field in fields)))
-
-
-def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) -> dict[SectionName, tuple[str, ...]]:
-    """Return the sections that have sentences, with kidney and liver gathered from dosing and ``others``."""
-    found: dict[SectionName, tuple[str, ...]] = {name: sentences(text) for name, text in written.items() if text}
-    return organ_sections({name: text for name, text in found.items() if text}, others)
 
 
 def iso_date(text: str) -> str:

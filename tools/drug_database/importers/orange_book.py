@@ -18,7 +18,7 @@ from tools.drug_database.importers.text_tables import (
     note,
     strengths,
 )
-from tools.drug_database.records import Contribution, DataSource, Product
+from tools.drug_database.records.drug_record import Contribution, DataSource, Product
 
 _SOURCE: Final = DataSource(
     id="orange-book",

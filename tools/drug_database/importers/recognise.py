@@ -1,12 +1,11 @@
 """Which importer reads a file, told by its content; the file's name never decides alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tools.drug_database.importers import drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
-from tools.drug_database.importers.importer_base import Importer, Reader
+from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.source_files.container import Entry, entries
 from tools.errors import SourceRejected
 
@@ -22,38 +21,25 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
 """Every format, those told by their first line before those that need a look further inside."""
 
 
-@dataclass
-class Job:
-    """The files of one format at one path, by the role that each plays in the format."""
-
-    read: Reader
-    files: dict[str, list[Entry]] = field(default_factory=dict[str, list[Entry]])
-
-
-@dataclass
-class Recognised:
-    """What to read, and the files that no importer reads."""
-
-    jobs: list[Job] = field(default_factory=list[Job])
-    left_out: list[str] = field(default_factory=list[str])
+def read_paths(paths: Sequence[Path], intake: RowIntake) -> None:
+    """Read files by their format. Raises ``SourceRejected`` when one is missing or damaged, or a path holds no data."""
+    recognised = [job for path in paths for job in _recognised(path, intake)]
+    for importer, files in recognised:
+        importer.read(files, intake)
 
 
-def recognise(paths: Sequence[Path]) -> Recognised:
-    """Sort files by format. Raises ``SourceRejected`` when a path is missing or damaged, or no importer reads it."""
-    found = Recognised()
-    for path in paths:
-        jobs: dict[str, Job] = {}
-        for entry in entries(path):
-            known = next(((one, role) for one in IMPORTERS if (role := one.role(entry))), None)
-            if known is None:
-                found.left_out.append(entry.name)
-                continue
-            importer, role = known
-            jobs.setdefault(importer.title, Job(importer.read)).files.setdefault(role, []).append(entry)
-        if not jobs:
-            *titles, last = (one.title for one in IMPORTERS)
-            raise SourceRejected(
-                f"{path.name} is no drug data that can be imported. Known are {', '.join(titles)}, or {last}."
-            )
-        found.jobs += jobs.values()
-    return found
+def _recognised(path: Path, intake: RowIntake) -> list[tuple[Importer, Files]]:
+    """Return the files of each format at ``path``; note those that no importer reads."""
+    found: dict[Importer, dict[str, list[Entry]]] = {}
+    for entry in entries(path):
+        known = next(((one, role) for one in IMPORTERS if (role := one.role(entry))), None)
+        if known is None:
+            intake.left_out.append(entry.name)
+        else:
+            found.setdefault(known[0], {}).setdefault(known[1], []).append(entry)
+    if not found:
+        *titles, last = (one.title for one in IMPORTERS)
+        raise SourceRejected(
+            f"{path.name} is no drug data that can be imported. Known are {', '.join(titles)}, or {last}."
+        )
+    return list(found.items())

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable
 from tools.drug_database.names.name_keys import base_moiety, shipped
-from tools.drug_database.records import Contribution, DataSource, Product
+from tools.drug_database.records.drug_record import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name

@@ -11,9 +11,9 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
-from tools.drug_database.importers.openfda import iso_date, label_sections
-from tools.drug_database.labels.label_sentences import BULLET, sentences
-from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
+from tools.drug_database.importers.openfda import iso_date
+from tools.drug_database.labels.label_sentences import BULLET, label_sections, sentences
+from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
 from tools.drug_database.source_files.container import Entry
 from tools.errors import SourceRejected

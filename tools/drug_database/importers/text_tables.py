@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tools.drug_database.importers.importer_base import FileRole, Files, RowIntake
-from tools.drug_database.records import DataSource
+from tools.drug_database.records.drug_record import DataSource
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry, text_lines
 

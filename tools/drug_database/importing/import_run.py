@@ -13,12 +13,11 @@ from tools.drug_database.importers.importer_base import Progress, RowIntake
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_index import entry_of
 from tools.drug_database.names.name_keys import class_name
-from tools.drug_database.names.name_terms import grams, stems
-from tools.drug_database.records import DataSource, DrugRecord
 from tools.drug_database.records.codes import bucket, codes_of
+from tools.drug_database.records.drug_record import DataSource, DrugRecord
 from tools.drug_database.records.reports import ImportProgress, ImportReport, SourceStats
 from tools.drug_database.storage import drug_collection
-from tools.drug_database.storage.drug_collection import DrugCatalog, Writer
+from tools.drug_database.storage.drug_collection import DrugCatalog, Writer, grams, stems
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
 from tools.drug_database.storage.staging import StagedGroup, Staging
 from tools.errors import IndexMismatch, ToolError
@@ -194,7 +193,7 @@ def _write(
             if name in counts
         ),
     )
-    parts.add_pieces(drug_collection.CATALOG, catalog.model_dump_json())
+    parts.add_pieces(drug_collection.CATALOG, catalog.model_dump_json(exclude={"revision"}))
     for writer in (records, parts, facts):
         writer.flush()
     report(ImportProgress(stage="indexing", label="records", done=total, total=total))

@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 
 from tools.drug_database.importers import demo, formulary
 from tools.drug_database.names.name_keys import base_moieties, class_kind, class_name, joined, salt_words, word_list
-from tools.drug_database.records import Contribution, DataSource, DrugRecord, Fact, Label, Product
+from tools.drug_database.records.drug_record import Contribution, DataSource, DrugRecord, Fact, Label, Product
 from tools.drug_database.storage.staging import StagedGroup
 from tools.language.folding import fold_name
 

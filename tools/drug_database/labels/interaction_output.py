@@ -10,10 +10,10 @@ from pydantic import JsonValue
 
 from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
 from tools.drug_database.labels.interactions import Statement, pair_statements, single_statements
-from tools.drug_database.labels.label_tools import NO_LABEL, alias_notes, named_record, section_passage
+from tools.drug_database.labels.record_rendering import NO_LABEL, alias_notes, named_record, section_passage
 from tools.drug_database.labels.severity import SEVERITIES
 from tools.drug_database.names.name_keys import base_moieties, joined
-from tools.drug_database.records import SECTION_TITLES, DrugRecord
+from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord
 from tools.drug_database.records.queries import DrugSearchResult
 from tools.language.figures import written_figures
 from tools.types import Passage, Phrase, ToolResult

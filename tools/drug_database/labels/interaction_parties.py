@@ -8,7 +8,7 @@ from typing import Final
 from tools.drug_database.labels.label_terms import EnzymeRole, PhraseIndex, label_terms, tokens
 from tools.drug_database.names.aliases import Aliases, aliases, singular
 from tools.drug_database.names.name_keys import base_moiety, class_name
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.drug_record import DrugRecord
 from tools.language.folding import fold_name
 
 _SHORTEST: Final = 4

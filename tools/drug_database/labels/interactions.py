@@ -7,16 +7,15 @@ nothing is "no statement found", which says nothing about safety.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tools.drug_database.labels.interaction_parties import Party, medicine
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.severity import SEVERITIES, Severity, says_something, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
-from tools.drug_database.records import DrugRecord, Label, SectionName
+from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
 from tools.language.folding import fold_name
 from tools.language.inn_stems import names_medicine
-from tools.types import Frozen
 
 SEARCHED: Final[tuple[SectionName, ...]] = (
     "boxed_warning",
@@ -48,7 +47,7 @@ How = Literal["name", "class", "shared risk", "own section"]
 _HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "shared risk")
 
 
-class Statement(Frozen):
+class Statement(NamedTuple):
     """One sentence of a label that bears on the combination."""
 
     label_of: str
@@ -77,7 +76,7 @@ def pair_statements(one: Party, other: Party) -> list[Statement]:
 def single_statements(party: Party) -> list[Statement]:
     """Return what the labels of one medicine say about its combinations, the most severe first."""
     found = [
-        _statement(party, party.name, "own section", (), section, sentence, label)
+        Statement(party.name, party.name, "own section", (), severity_of(sentence, section), section, sentence, label)
         for label, section, sentence in _sentences(party.record)
         if section == "interactions" or (section != "dosage" and _TOGETHER.search(sentence))
     ]
@@ -112,7 +111,7 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
         if names or classes:
             how: How = "name" if names else "class"
             severity = severity_of(_bearing(of, about, sentence), section)
-            yield _statement(of, about.name, how, names or classes, section, sentence, label, severity)
+            yield Statement(of.name, about.name, how, names or classes, severity, section, sentence, label)
 
 
 def _bearing(of: Party, about: Party, sentence: str) -> str:
@@ -136,28 +135,6 @@ def _is_on_others(of: Party, about: Party, clause: str) -> bool:
     return names_medicine(rest) or bool(terms.members_in(rest)) or not terms.groups_in(clause) <= of.groups
 
 
-def _statement(  # noqa: PLR0917
-    of: Party,
-    about: str,
-    how: How,
-    mentioned: tuple[str, ...],
-    section: SectionName,
-    sentence: str,
-    label: Label,
-    severity: Severity | None = None,
-) -> Statement:
-    return Statement(
-        label_of=of.name,
-        about=about,
-        how=how,
-        mentioned_as=mentioned,
-        severity=severity or severity_of(sentence, section),
-        section=section,
-        quote=sentence,
-        label=label,
-    )
-
-
 def _limited(found: Sequence[Statement]) -> list[Statement]:
     """Return the most severe statements, within the limits for a pair."""
     ranked = sorted(found, key=_order)
@@ -178,7 +155,16 @@ def _risks(one: Party, other: Party, found: Iterable[Statement]) -> list[Stateme
     """Return the risks that both medicines carry, unless a statement about the pair already says so."""
     said = [statement.quote for statement in found]
     return [
-        _statement(of, about.name, "shared risk", (risk,), quote.section, quote.quote, quote.label)
+        Statement(
+            label_of=of.name,
+            about=about.name,
+            how="shared risk",
+            mentioned_as=(risk,),
+            severity=severity_of(quote.quote, quote.section),
+            section=quote.section,
+            quote=quote.quote,
+            label=quote.label,
+        )
         for risk, quotes in shared_risks(one, other).items()
         if not any(states(quote, risk) for quote in said)
         for of, about, quote in ((one, other, quotes[0]), (other, one, quotes[1]))

@@ -7,7 +7,7 @@ from typing import Final
 
 from tools.drug_database.names.name_keys import joined, shipped
 from tools.drug_database.names.query_words import FORMS
-from tools.drug_database.records import DrugRecord, Label
+from tools.drug_database.records.drug_record import DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
 from tools.types import Frozen

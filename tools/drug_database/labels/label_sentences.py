@@ -1,10 +1,10 @@
 """Split label text into quotable sentences, each a verbatim stretch of the text without its heading."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.records import SectionName
+from tools.drug_database.records.drug_record import SectionName
 from tools.language.sentences import BULLETS, Sentence, Span, sentence_spans
 
 _MOST: Final = 400
@@ -41,15 +41,12 @@ def _is_heading(part: str) -> bool:
     return len(part.split()) <= _HEADING_WORDS and part[-1].isalpha() and " | " not in part
 
 
-def organ_sections(
-    sections: dict[SectionName, tuple[str, ...]], others: Iterable[str]
-) -> dict[SectionName, tuple[str, ...]]:
-    """``sections`` with the sentences on kidney and liver, from dosing and ``others``, gathered under their own."""
-    pool = [*sections.get("dosage", ()), *others]
-    found: dict[SectionName, tuple[str, ...]] = dict(sections)
-    for name, words in (("renal_dosing", _RENAL), ("hepatic_dosing", _HEPATIC)):
-        if name not in found:
-            about = tuple(dict.fromkeys(sentence for sentence in pool if words.search(sentence)))
-            if about:
-                found[name] = about  # type: ignore[index]
+def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) -> dict[SectionName, tuple[str, ...]]:
+    """Return the sections that have sentences, with those on kidney and liver gathered from dosing and ``others``."""
+    found = {name: said for name, text in written.items() if (said := sentences(text))}
+    pool = [*found.get("dosage", ()), *others]
+    organs: tuple[tuple[SectionName, re.Pattern[str]], ...] = (("renal_dosing", _RENAL), ("hepatic_dosing", _HEPATIC))
+    for name, words in organs:
+        if name not in found and (about := tuple(dict.fromkeys(text for text in pool if words.search(text)))):
+            found[name] = about
     return found

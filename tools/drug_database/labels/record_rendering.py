@@ -1,4 +1,4 @@
-"""A record as the model and the reader get it: JSON data, and a passage that holds every quotable sentence verbatim."""
+"""Records and labels as the model and the reader get them: JSON data, and passages with every quotable sentence."""
 
 import hashlib
 import re
@@ -6,14 +6,28 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from tools.drug_database.labels.label_scope import doses_for
-from tools.drug_database.records import SECTION_TITLES, SECTIONS, DataSource, DrugRecord, Label, Product, SectionName
-from tools.drug_database.records.drug_record import DOSE_SECTIONS
+from tools.drug_database.labels.label_scope import doses_for, scope_notes
+from tools.drug_database.names.name_keys import joined
+from tools.drug_database.records.drug_record import (
+    DOSE_SECTIONS,
+    SECTION_TITLES,
+    SECTIONS,
+    DataSource,
+    DrugRecord,
+    Label,
+    Product,
+    SectionName,
+)
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.language.folding import fold_name
 from tools.types import Passage, Phrase, ToolResult
 
 _OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
+NO_LABEL = "No label of this medicine is loaded in the drug database."
+_NOT_THE_NAME = (
+    "No medicine of exactly that name is in the drug database: ask which one is meant before quoting a label."
+)
+_KNOWN = frozenset({"exact", "brand", "synonym", "code"})
 UNDATED = "label date not given"
 """The version of a reference to a source that states no date."""
 _MOST_BRANDS = 20
@@ -96,20 +110,31 @@ def grouped(products: Iterable[Product]) -> list[ProductGroup]:
 
 
 def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
-    """Return the record as a passage, whose id changes with its text so that old answers keep what they cited."""
-    text = record_text(record)
-    source = main_source(record)
+    """Return the record as a passage."""
+    return _passage(record, "", record_text(record), main_source(record), record.generic_name, score)
+
+
+def section_passage(record: DrugRecord, label: Label, section: SectionName) -> Passage:
+    """Return one section of one label as a passage."""
+    title = f"{record.generic_name} › {SECTION_TITLES[section]}"
+    return _passage(record, f":{section}", "\n".join(label.sections[section]), label.source, title)
+
+
+def _passage(  # noqa: PLR0917
+    record: DrugRecord, part: str, text: str, source: DataSource | None, section: str, score: float = 0.0
+) -> Passage:
+    """Return a part of the record as a passage, whose id changes with its text: old answers keep what they cited."""
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     return Passage(
-        id=f"drug:{record.key}:{version}",
+        id=f"drug:{record.key}{part}:{version}",
         kind="drug_record",
         document_id=f"drug:{record.key}",
         text=text,
         title=source.title if source else f"Drug database: {record.generic_name}",
         issuer=source.publisher if source else "",
         version=(source.date or UNDATED) if source else "",
-        section=record.generic_name,
-        url=source.url or None if source else None,
+        section=section,
+        url=(source.url or None) if source else None,
         score=score,
     )
 
@@ -195,3 +220,53 @@ def _some(values: Iterable[str], most: int) -> list[JsonValue]:
 def _names(values: Iterable[str], most: int) -> list[str]:
     listed = list(values)
     return listed if len(listed) <= most else [*listed[:most], f"and {len(listed) - most} more"]
+
+
+def named_record(result: DrugSearchResult) -> DrugRecord | None:
+    """Return the medicine that was named; None when only a spelling, a class or words led to the hits."""
+    first = next(iter(result.hits), None)
+    return first.record if first is not None and first.matched.how in _KNOWN else None
+
+
+def cited_passage(record: DrugRecord, passage_id: str) -> Passage | None:
+    """Return the record, or the section of one of its labels, of that id; None when its text has changed."""
+    sections = (section_passage(record, label, name) for label in record.labels for name in label.sections)
+    return next((found for found in (passage(record), *sections) if found.id == passage_id), None)
+
+
+def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None) -> ToolResult:
+    """Return the whole sections of the best label of the medicine that was named."""
+    record = named_record(result)
+    data: dict[str, JsonValue] = {"name": result.query.name, "did_you_mean": list(result.did_you_mean), "results": []}
+    if record is None:
+        return ToolResult(data=data | {"note": _NOT_THE_NAME}, summary=Phrase(text="no match"))
+    label = next(iter(record.labels), None)
+    if label is None:
+        return ToolResult(data=data | {"note": f"{record.generic_name}: {NO_LABEL}"}, summary=Phrase(text="no label"))
+    held: list[SectionName] = [name for name in SECTIONS if label.sections.get(name)]
+    sections: list[SectionName] = [name for name in held if not wanted or name in wanted]
+    missing = [SECTION_TITLES[name].lower() for name in wanted or () if name not in sections]
+    passages = tuple(section_passage(record, label, name) for name in sections)
+    data["generic_name"] = record.generic_name
+    data["matched"] = result.hits[0].matched.model_dump()
+    data["source"] = label.source.model_dump(include={"title", "publisher", "url", "date"})
+    data["results"] = [
+        {
+            "cite": passage.id,
+            "generic_name": record.generic_name,
+            "section": SECTION_TITLES[name],
+            "label": {name: list(label.sections[name])},
+        }
+        for name, passage in zip(sections, passages, strict=True)
+    ]
+    scope = result.hits[0].scope
+    data["label_scope"] = scope.model_dump(mode="json") if scope is not None else None
+    notes = [f"This label has no section on {joined(missing)}."] if missing else []
+    data["note"] = " ".join([*(alias_notes([result]) or scope_notes(scope)), *notes])
+    found = Phrase(text="{count} sections", singular="{count} section", values={"count": len(sections)})
+    return ToolResult(data=data, passages=passages, summary=found)
+
+
+def alias_notes(found: Sequence[DrugSearchResult]) -> list[str]:
+    """Return the warnings about abbreviations that were typed."""
+    return [result.note for result in found if result.note and result.hits and result.hits[0].matched.how == "synonym"]

@@ -10,52 +10,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.labels.interaction_parties import Party
-from tools.drug_database.labels.severity import SEVERITIES, severity_of
-from tools.drug_database.records import Label, SectionName
+from tools.drug_database.labels.severity import SEVERITIES, any_wording, label_wording, severity_of
+from tools.drug_database.records.drug_record import Label, SectionName
 
 _SECTIONS: Final[tuple[SectionName, ...]] = ("boxed_warning", "contraindications", "warnings", "interactions")
 
 
-class Risk(NamedTuple):
-    """How labels word a risk, and the group of the vocabulary whose members carry it."""
-
-    wording: re.Pattern[str]
-    group: str
-
-
-RISKS: Final[Mapping[str, Risk]] = {
-    name: Risk(re.compile(wording, re.IGNORECASE), group)
-    for name, group, wording in (
-        ("QT prolongation", "QT-prolonging drug", r"\bQTc?\b|\btorsades?\b"),
-        (
-            "bleeding",
-            "Drug that affects bleeding",
-            r"(?<!vaginal )(?<!uterine )(?<!breakthrough )(?<!menstrual )\bbleed(?:ing|s)?\b|\bha?emorrhag\w+",
-        ),
-        ("serotonin syndrome", "Serotonergic drug", r"\bserotonin (?:syndrome|toxicity)|\bserotonergic\b"),
-        (
-            "high potassium",
-            "Drug that raises potassium",
-            r"\bhyperkala?emi\w+|\b(?:increase\w*|rais\w+|elevat\w+)[^.;]{0,20} (?:serum )?potassium",
-        ),
-        ("low potassium", "Drug that lowers potassium", r"\bhypokala?emi\w+|\bpotassium (?:loss|depletion)"),
-        (
-            "central nervous system depression",
-            "CNS depressant",
-            r"\b(?:CNS|central nervous system)[ -](?:and respiratory )?depress\w+|\brespiratory depress\w+"
-            r"|\bsedati\w+|\bsomnolen\w+|\bdrows\w+",
-        ),
-        ("low blood pressure", "Antihypertensive", r"\bhypotensi(?:on|ve)\b|\bfall in blood pressure"),
-        (
-            "kidney damage",
-            "Nephrotoxic drug",
-            r"\bnephrotox\w+|\b(?:renal|kidney) (?:failure|injury)"
-            r"|\b(?:worsen|deteriorat|impair|reduc)\w*(?: in| of)? (?:renal|kidney) function",
-        ),
-        ("anticholinergic effects", "Anticholinergic", r"\banticholinergic|\bantimuscarinic|\burinary retention"),
-        ("slow heart rate", "Drug that slows the heart", r"\bbradycardi\w+|\b(?:AV|atrioventricular|heart) block"),
-    )
-}
+RISKS: Final = label_wording().risks
+_WORDED: Final = {name: any_wording(risk.wording) for name, risk in RISKS.items()}
 _DENIED = re.compile(r"\b(?:no|not|without|neither|never|did not|does not|lack of)\b[^.;:]{0,60}$", re.IGNORECASE)
 _WITH_OTHERS = re.compile(
     r"\b(?:other|concomitant\w*|concurrent\w*|co-?administ\w*|combin\w*|drugs|agents)\b", re.IGNORECASE
@@ -106,7 +68,7 @@ def risk_quote(labels: Sequence[Label], risk: str) -> RiskQuote | None:
 @lru_cache(maxsize=65_536)
 def states(sentence: str, risk: str) -> bool:
     """Whether ``sentence`` states ``risk`` and does not deny it."""
-    return any(not _DENIED.search(sentence[: match.start()]) for match in RISKS[risk].wording.finditer(sentence))
+    return any(not _DENIED.search(sentence[: match.start()]) for match in _WORDED[risk].finditer(sentence))
 
 
 def _order(found: RiskQuote) -> tuple[bool, int]:

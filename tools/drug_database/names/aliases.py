@@ -1,18 +1,18 @@
 """Curated other names: INN, BAN and JAN names, abbreviations, and what clinicians call classes.
 
 They are data (``data/aliases.json``), each with its source. An alias leads to names that the database itself holds; it
-never makes a record.
+never makes a record. So are the names that are known to be taken for one another (``data/lookalikes.json``).
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, Literal
 
 from pydantic import Field
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
-from tools.drug_database.names.name_keys import shipped
+from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
 from tools.types import Frozen
@@ -133,3 +133,46 @@ def _forms(alias: str) -> set[str]:
 def aliases() -> Aliases:
     """Return the shipped aliases."""
     return Aliases(shipped("aliases.json", AliasFile))
+
+
+class LookAlikeGroup(Frozen):
+    """Names that are confused with each other."""
+
+    names: tuple[str, ...] = Field(min_length=2)
+    source: str
+    tall_in_files: tuple[str, ...] = ()
+    """Those that the NDC directory writes in tall man letters."""
+
+
+class LookAlikeFile(Frozen):
+    """The content of ``data/lookalikes.json``."""
+
+    checked: str
+    """How the groups were checked."""
+    sources: dict[str, str]
+    groups: tuple[LookAlikeGroup, ...]
+
+
+@cache
+def look_alike_groups() -> tuple[LookAlikeGroup, ...]:
+    """Return the shipped groups."""
+    return shipped("lookalikes.json", LookAlikeFile).groups
+
+
+@cache
+def _table() -> dict[str, dict[str, None]]:
+    table: dict[str, dict[str, None]] = defaultdict(dict)
+    for group in look_alike_groups():
+        for name in group.names:
+            table[fold_name(name)].update((other, None) for other in group.names if other != name)
+    return table
+
+
+def look_alikes(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that any of ``names`` is known to be confused with, in the order of the lists."""
+    table = _table()
+    found: dict[str, None] = {}
+    for name in names:
+        for form in (fold_name(name), base_moiety(name)):
+            found.update(table.get(form, {}))
+    return tuple(found)

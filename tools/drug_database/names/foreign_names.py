@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from tools.drug_database.names.name_keys import salt_words, shipped
-from tools.drug_database.names.phonetic_keys import sounds
+from tools.drug_database.names.spelling import sounds
 from tools.language.folding import fold_name
 from tools.types import Frozen
 

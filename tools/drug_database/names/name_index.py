@@ -13,7 +13,7 @@ from tools.drug_database.names.aliases import singular
 from tools.drug_database.names.foreign_names import InternationalNames
 from tools.drug_database.names.name_keys import base_moiety, class_name, record_key
 from tools.drug_database.names.spelling import Spellings
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.drug_record import DrugRecord
 from tools.language.folding import fold_name
 
 NameKind = Literal["generic", "substance", "ingredient", "brand", "synonym"]

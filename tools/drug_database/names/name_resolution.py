@@ -1,10 +1,11 @@
-"""What one text names: a record by its own name or by a curated alias, or the combination of the medicines in it."""
+"""What one text names: a record by its name or a curated alias, a combination of medicines, or a class."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.aliases import Aliases, ClassAlias, singular
 from tools.drug_database.names.foreign_names import english_forms
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
@@ -20,6 +21,8 @@ _SHORTEST_START: Final = 4
 _SHORTEST_ALONE: Final = 5
 _SHORTEST_PART: Final = 3
 """Letters of an abbreviated name, of one by itself with which other words begin as well, and of an abbreviated salt."""
+_CLASS_SCORE: Final = 95.0
+_LONG_WORD: Final = 4
 _READ_AS: Final = "{} was read as {}."
 _HOW: Final[dict[NameKind, How]] = {
     "generic": "exact",
@@ -189,3 +192,49 @@ def with_combinations(index: NameIndex, found: Sequence[NameCandidate], note: st
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
             notes.append(f"Also in combination products: {names}{more}.")
     return tuple(notes)
+
+
+def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
+    """Return the members of the class that ``text`` names or whose name holds all its words."""
+    return class_named(index, aliases, text) or tuple(_members(index, _by_words(index, fold_name(text))))
+
+
+def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
+    """Return the members of the class that ``text`` names, the most common first."""
+    folded = fold_name(text)
+    forms = (folded, singular(folded), f"{singular(folded)}s")
+    own = [form for form in forms if form in index.members][:1]
+    alias = aliases.drug_class(text)
+    return distinct([*_members(index, own), *(_alias_members(index, alias) if alias else ())])
+
+
+def _alias_members(index: NameIndex, alias: ClassAlias) -> Sequence[NameCandidate]:
+    by_name = [
+        NameCandidate(known.entry, "class", alias.alias, _CLASS_SCORE)
+        for name in alias.names
+        for known in meanings_of(index, name)
+        if known.kind == "generic"
+    ]
+    return [*_members(index, [fold_name(name) for name in alias.classes]), *by_name]
+
+
+def _by_words(index: NameIndex, folded: str) -> list[str]:
+    """Class names that hold every word of the text, the shortest first."""
+    wanted = {singular(word) for word in folded.split()}
+    if not wanted or max(map(len, wanted)) < _LONG_WORD:
+        return []
+    fitting = set[str].intersection(*(index.class_words.get(word, set[str]()) for word in wanted))
+    return sorted(fitting, key=lambda name: (not index.class_names[name].endswith("[EPC]"), len(name), name))[:1]
+
+
+def _members(index: NameIndex, names: Iterable[str]) -> list[NameCandidate]:
+    """Single medicines before combinations; those that are in most of the classes first, then the most common."""
+    on: dict[int, str] = {}
+    count: Counter[int] = Counter()
+    for name in dict.fromkeys(names):
+        for number in index.members.get(name, ()):
+            on.setdefault(number, index.class_names[name])
+            count[number] += 1
+    order = sorted(on, key=index.prominence, reverse=True)
+    order.sort(key=lambda number: (len(index.ingredients[number]) > 1, -count[number]))
+    return [NameCandidate(number, "class", on[number], _CLASS_SCORE) for number in order]

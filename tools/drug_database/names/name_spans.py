@@ -5,9 +5,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
-from tools.drug_database.names.class_members import class_named
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, named_alone, together
+from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, class_named, named_alone, together
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
 
 _SHORTEST = 3

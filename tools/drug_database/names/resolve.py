@@ -9,12 +9,13 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
-from tools.drug_database.names.class_members import class_named, classed
 from tools.drug_database.names.foreign_names import english_ions, ions_of, salt_in_english
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.names.name_resolution import (
     NameCandidate,
+    class_named,
+    classed,
     distinct,
     leading,
     named,

@@ -4,8 +4,13 @@ A score of 100 is the same spelling. It mixes edit distance with neighbouring le
 Jaro-Winkler, which forgives an error late in a word, and both again on how the names sound. Names are compared without
 spaces. Only those that share most pairs of letters with the typed text are compared, so that the cost grows slowly
 with the number of names.
+
+How names sound follows English spelling; no rule is made for a medicine: ``Xarelto`` and ``zarelto``, ``amrix`` and
+``amriks``, ``phenytoin`` and ``fenitoin`` are each one sound. The rules are plain replacements, so that they run over
+hundreds of thousands of names at once.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +19,9 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from tools.drug_database.names.phonetic_keys import sounds
+from tools.drug_database.names.name_keys import shipped
 from tools.language.folding import fold_name
+from tools.types import Frozen
 
 ENOUGH: Final = 76.0
 """Below this the typed text is unlikely to be a misspelling of a name."""
@@ -31,6 +37,25 @@ _LETTERS: Final = 64
 _COMMON_NAME: Final = 0.5
 """Points for each factor of ten in a medicine's number of products: enough to order names that are equally near."""
 _WEIGHTS: Final = (50.0, 20.0, 20.0, 10.0)
+
+
+class PhoneticRules(Frozen):
+    """``data/phonetic_rules.json``: replacements in the order in which they are made."""
+
+    source: str
+    rules: tuple[tuple[str, str], ...]
+
+
+_RULES: Final = shipped("phonetic_rules.json", PhoneticRules).rules
+_DOUBLED: Final = re.compile(r"(.)\1+")
+
+
+def sounds(names: Sequence[str]) -> list[str]:
+    """Return the sound of each name; names are folded and hold neither spaces nor line ends."""
+    text = "\n".join(("", *names, ""))
+    for written, heard in _RULES:
+        text = text.replace(written, heard)
+    return _DOUBLED.sub(r"\1", text).replace("e\n", "\n")[1:-1].split("\n")
 
 
 class Spelling(NamedTuple):

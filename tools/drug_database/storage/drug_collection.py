@@ -6,7 +6,7 @@ searchable row per record, ``_parts`` what does not fit one row (long records, t
 see; it is moved only when the new one is complete, flushed and loaded. Readers never see a half-loaded state, and a
 killed import leaves the old one.
 
-Text search uses BM25 on two shadow fields, because Milvus Lite neither stems nor makes n-grams.
+Text search uses BM25 on two shadow fields, stems and character 3-grams, because Milvus Lite makes neither.
 """
 
 import base64
@@ -18,16 +18,18 @@ from typing import Any, Final
 import orjson
 from pymilvus import DataType, Function, FunctionType, MilvusException
 
-from tools.drug_database.records.reports import SourceStats
+from tools.drug_database.records.reports import DrugDatabaseStats
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
 from tools.errors import IndexMismatch
+from tools.language.folding import fold_name
+from tools.language.stemming import stem
+from tools.language.word_lists import word_list
 from tools.milvus.connection import Client, one_of
-from tools.types import Frozen
 
 SCHEMA_VERSION: Final = 3
 """Rises with every change of the stored form."""
 CHUNK: Final = 60_000
-"""Characters of one stored piece; Milvus takes 65,535 bytes."""
+"""Characters of one stored piece and bytes of one shadow field; Milvus takes 65,535 bytes."""
 _BATCH_BYTES: Final = 4_000_000
 _LONGEST_KEY: Final = 200
 _UNEXPECTED: Final = 1
@@ -42,18 +44,11 @@ MISMATCH: Final = (
 Row = dict[str, Any]
 
 
-class DrugCatalog(Frozen):
+class DrugCatalog(DrugDatabaseStats):
     """What a generation holds; stored with it."""
 
     schema_version: int = SCHEMA_VERSION
-    records: int = 0
-    products: int = 0
-    names: int = 0
-    classes: int = 0
-    labels: int = 0
     name_pieces: int = 0
-    sources: tuple[SourceStats, ...] = ()
-    imported_at: str = ""
 
 
 def current(client: Client, alias: str, *, timeout: float) -> Generation | None:
@@ -251,3 +246,32 @@ def unpack(text: str) -> list[bytes]:
         return zlib.decompress(base64.b64decode(text)).split(b"\n")
     except (ValueError, zlib.error):
         raise IndexMismatch(MISMATCH) from None
+
+
+def stems(texts: Iterable[str]) -> str:
+    """Return the stems of all words that carry meaning, each once, at most 60,000 bytes."""
+    stop = word_list("stop")
+    return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in stop)))
+
+
+def word_grams(word: str) -> Iterator[str]:
+    """Yield the 3-grams of ``0word0``; the zeros mark its ends and do not split a token."""
+    marked = f"0{word}0"
+    for start in range(max(1, len(marked) - 2)):
+        yield marked[start : start + 3]
+
+
+def grams(names: Iterable[str]) -> str:
+    """Return the 3-grams of every word of the names, each word once, at most 60,000 bytes."""
+    return _cut(" ".join(gram for word in _words(names) for gram in word_grams(word)))
+
+
+def _words(texts: Iterable[str]) -> dict[str, None]:
+    return dict.fromkeys(word for text in texts for word in fold_name(text).split())
+
+
+def _cut(text: str) -> str:
+    raw = text.encode()
+    if len(raw) <= CHUNK:
+        return text
+    return raw[:CHUNK].decode(errors="ignore").rpartition(" ")[0]

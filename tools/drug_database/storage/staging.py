@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, Self
 import orjson
 
 from tools.drug_database.names.name_keys import base_moieties, record_key
-from tools.drug_database.records import Contribution
+from tools.drug_database.records.drug_record import Contribution
 
 _BATCH: Final = 2_000
 _BEFORE: Final = 0

@@ -15,9 +15,9 @@ from chat_app.interface.api.records.knowledge_feed import KnowledgeFeed, feed_en
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import Unauthenticated
 from tools.drug_database import DrugDatabase, DrugQuery, DrugRecord
-from tools.drug_database.labels.label_tools import named_record, section_passage
+from tools.drug_database.labels.record_rendering import named_record, section_passage
 from tools.drug_database.names.name_keys import joined
-from tools.drug_database.records import SECTION_TITLES, SECTIONS, SectionName
+from tools.drug_database.records.drug_record import SECTION_TITLES, SECTIONS, SectionName
 from tools.errors import ToolError
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import fold_name

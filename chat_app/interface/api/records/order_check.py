@@ -11,7 +11,7 @@ from tools.drug_database import DrugDatabase, DrugQuery
 from tools.drug_database.labels.interaction_output import party_of
 from tools.drug_database.labels.interaction_parties import Party, medicine
 from tools.drug_database.labels.interactions import Statement, pair_statements
-from tools.drug_database.labels.label_tools import named_record
+from tools.drug_database.labels.record_rendering import named_record
 from tools.drug_database.labels.severity import SEVERITIES
 from tools.language.folding import fold_name
 

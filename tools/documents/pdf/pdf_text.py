@@ -1,7 +1,8 @@
-"""Asks PDFium where the characters of a text page are and how they are set, many characters with one call.
+"""The text of a page as PDFium gives it: its lines, where its characters are and how they are set.
 
-A page needs hundreds of these answers. So the calls are made by ``map`` from lists of indices, with plain addresses
-for the places to write to.
+PDFium answers in far less than a microsecond, and a page needs thousands of answers: what costs is the way to it. So
+the calls are made by ``map`` from lists of indices. They take plain addresses, for pointer objects cost more than the
+answer, and keep the interpreter's lock, for giving it up and taking it again does, too.
 """
 
 from __future__ import annotations
@@ -12,11 +13,73 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 from pypdfium2 import raw
 
-from tools.documents.pdf.pdf_calls import ADDRESS, DOUBLE, FLOAT, address_of, typed
+from tools.language.folding import LINE_HYPHENS
+from tools.language.terms import clean
+
+ADDRESS = ctypes.c_void_p
+FLOAT = ctypes.sizeof(ctypes.c_float)
+DOUBLE = ctypes.sizeof(ctypes.c_double)
+_HYPHEN_ENDS = frozenset(LINE_HYPHENS)
+"""Where PDFium ends a line with a hyphen it writes one of these signs in place of the hyphen and the line break."""
+
+
+class Parts(NamedTuple):
+    """The lines of a page's text that hold words, as columns of one length."""
+
+    words: list[str]
+    firsts: list[int]
+    """Where in the text their first visible characters are."""
+    lasts: list[int]
+    """The same of their last ones. A hyphen that PDFium put at a line's end is not counted."""
+    hyphenated: list[bool]
+
+
+def parts_of(text: str) -> Parts:
+    """Return the lines of ``text`` that hold words; a line-end hyphen of PDFium ends a line too."""
+    # Characters beyond the basic plane count twice on the text page.
+    wide = units(text) > len(text)
+    broken = text.replace("\r\n", "\n ").replace("\r", "\n")
+    for sign in LINE_HYPHENS:
+        broken = broken.replace(sign, f"{sign}\n")
+    parts = Parts([], [], [], [])
+    at = 0
+    for line in broken.split("\n"):
+        stripped = line.strip()
+        if stripped:
+            hyphenated = stripped[-1] in _HYPHEN_ENDS
+            words = clean(stripped[:-1] if hyphenated else stripped)
+            if words:
+                first = at + line.index(stripped[0])
+                if wide:
+                    first = units(text[:first])
+                last = first + len(stripped) - 1 - hyphenated
+                parts.words.append(words)
+                parts.firsts.append(first)
+                parts.lasts.append(max(first, last))
+                parts.hyphenated.append(hyphenated)
+            at -= hyphenated
+        at += len(line) + 1
+    return parts
+
+
+def units(text: str) -> int:
+    """Return how many characters PDFium counts in ``text``."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def typed(function: Any, result: Any, *given: Any) -> Any:
+    """Return ``function`` of PDFium, taking ``given`` and giving ``result`` (both ctypes' types)."""
+    return ctypes.PYFUNCTYPE(result, *given)(address_of(function))
+
+
+def address_of(handle: Any) -> int:
+    """Return the plain address behind a handle of pypdfium2."""
+    return ctypes.cast(handle, ctypes.c_void_p).value or 0
+
 
 _OF_PAGE = (ADDRESS, ctypes.c_int)
 """A text page and the index of a character on it."""
