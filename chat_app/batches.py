@@ -3,8 +3,6 @@
 A single item is done at once. Under load one round trip to Redis or one transaction serves everything that waits.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar

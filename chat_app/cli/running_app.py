@@ -3,8 +3,6 @@
 The server writes its address to ``run/page.json``, which is valid only while the server responds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

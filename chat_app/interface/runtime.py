@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import TYPE_CHECKING, Any, get_args
 
 from chat_app.audit import audit_log
+from chat_app.bootstrap import App, LoadPart
 from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
@@ -40,7 +41,6 @@ from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
 if TYPE_CHECKING:
-    from chat_app.bootstrap import App, LoadPart
     from chat_app.interface.history.history_layer import History
 
 logger = logging.getLogger(__name__)

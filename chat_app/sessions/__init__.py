@@ -1,7 +1,5 @@
 """Conversations between turns: their chain, messages, retrieved passages and the lock of the turn that runs."""
 
-from __future__ import annotations
-
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import (
     Message,

@@ -4,8 +4,6 @@ A command alone costs a connection from the pool, a write, a read and a task; in
 client's own pipelines take twice the time of such a write and read.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any

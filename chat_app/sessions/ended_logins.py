@@ -4,8 +4,6 @@ One login is ended by a log-out, all of a user's by "log out everywhere". A toke
 reads the keys can use it. While Redis cannot be reached, this process knows the tokens that it ended itself.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import time

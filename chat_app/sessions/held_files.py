@@ -4,8 +4,6 @@ Each process keeps one record in Redis. A record that is not renewed expires, so
 no longer count.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Copies of all keys of a Redis, as lines of JSON, for backups of the embedded one."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncGenerator, Iterable

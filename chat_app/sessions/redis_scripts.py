@@ -12,8 +12,6 @@ unreadable records that were moved aside.
 a sorted set of session ids by the time of their last use. A conversation in it may have expired.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 PARTS: Final = ("session", "messages", "numbers", "passages", "streaming")

@@ -6,8 +6,6 @@ cancelled cannot leave a reply to be mistaken for another's. A connection whose 
 retried, because a command that was sent may have succeeded.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

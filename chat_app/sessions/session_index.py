@@ -4,8 +4,6 @@ An entry may outlive its conversation, never the reverse; entries without a conv
 read. The key contains a hash of the user, so that no name appears in a list of keys.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from functools import partial

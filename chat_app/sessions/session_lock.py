@@ -4,8 +4,6 @@ The lock is a key that contains its owner's random token and expires. Only that 
 owner who was suspended beyond the expiry cannot remove another owner's lock.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

@@ -5,8 +5,6 @@ that they cannot be guessed. ``get``, ``update`` and ``delete`` compare the owne
 that ``get`` or ``create`` of the same turn has returned.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 A tally is a number and a time. While Redis cannot be reached, this process counts alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -5,19 +5,18 @@ last ``id`` it saw as ``Last-Event-ID`` to the turn's address. One that waits fo
 no way back to it, so its turn is stopped.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import uuid4
 
 from fastapi import APIRouter, Body, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
+from chat_app.bootstrap import App
 from chat_app.errors import AsclepiusError, InputRejected
 from chat_app.events import (
     AgentEvent,
@@ -46,9 +45,6 @@ from chat_app.response_objects import Usage
 from chat_app.turn_facts import TurnFacts
 from tools.guidelines import Document, Scope
 from tools.types import Frozen
-
-if TYPE_CHECKING:
-    from chat_app.bootstrap import App
 
 T = TypeVar("T")
 ModelName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w./:@+-]+$")]

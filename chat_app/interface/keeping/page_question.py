@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from chat_app.bootstrap import App
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.history.branches import branch, went_on_in
@@ -20,7 +21,6 @@ from chat_app.interface.turns.live_turns import LiveTurn
 from tools.types import Frozen
 
 if TYPE_CHECKING:
-    from chat_app.bootstrap import App
     from chat_app.interface.history.history_layer import History
 
 

@@ -1,14 +1,12 @@
 """Events of a question on the page: uploads first, then the agent, one stream per model."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from chat_app.answer_options import ConsultOptions
+from chat_app.bootstrap import App
 from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
@@ -18,9 +16,6 @@ from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, STORE_SECONDS
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turns import LiveTurn
 from tools.errors import ToolError
-
-if TYPE_CHECKING:
-    from chat_app.bootstrap import App
 
 BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
 

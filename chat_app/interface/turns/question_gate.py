@@ -1,7 +1,5 @@
 """Admission of questions: within the limits of their user, and not while the server stops."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
