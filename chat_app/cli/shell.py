@@ -94,7 +94,7 @@ def shell_user(settings: Settings) -> str:
 
 def ask_password() -> str:
     """Prompt for a password without showing it, and return its hash."""
-    from chat_app.interface.security.passwords import hash_password
+    from chat_app.interface.security.accounts import hash_password
 
     return hash_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Browser, expect
 
-from chat_app.interface.security.passwords import hash_password
+from chat_app.interface.security.accounts import hash_password
 from tests.support.browser import answered, recorded
 from tests.support.page_server import ServedPage, fake_page
 

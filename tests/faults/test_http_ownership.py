@@ -12,7 +12,7 @@ import httpx
 import jwt
 import pytest
 
-from chat_app.interface.security.passwords import hash_password
+from chat_app.interface.security.accounts import hash_password
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, Frame, api, ask
 from tests.support.engine import clinic, guideline_tool

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 from pydantic import AnyUrl
 
-from chat_app.interface.security.passwords import hash_password
+from chat_app.interface.security.accounts import hash_password
 from chat_app.tool_registry import built_in_tools
 from tests.support.served import COMMAND, Served, asclepius, clean_environment, serve
 from tools.drug_database import DrugDatabase

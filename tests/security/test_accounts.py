@@ -19,8 +19,8 @@ from chat_app.interface.security.accounts import (
     api_keys_at,
     create_key,
     find_key,
+    hash_password,
 )
-from chat_app.interface.security.passwords import hash_password
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asking, seen, socket_of
 from tests.support.served import asclepius

@@ -11,8 +11,8 @@ import httpx
 import psutil
 import pytest
 
+from chat_app.interface.security.accounts import hash_password
 from chat_app.interface.security.password_login import FREE_TRIES, LONGEST_PAUSE, LoginThrottle, TooManyLogins
-from chat_app.interface.security.passwords import hash_password
 from chat_app.sessions.tallies import Tallies
 from tests.support.page_server import ServedPage, fake_page
 

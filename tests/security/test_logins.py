@@ -16,8 +16,8 @@ import pytest
 from redis import Redis
 
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.accounts import hash_password
 from chat_app.interface.security.identity import LOGIN_LASTS
-from chat_app.interface.security.passwords import hash_password
 from chat_app.settings import Settings
 from tests.support.fake_agent import fake_app
 from tests.support.page_server import ServedPage, fake_page

@@ -14,8 +14,8 @@ from chat_app.interface.conversation.uploads import Upload, check_upload, safe_n
 from chat_app.interface.page.starters import starter_questions
 from chat_app.interface.rendering.reference_cards import reference_list, where
 from chat_app.interface.rendering.tool_steps import finished_name, step_content, step_name
+from chat_app.interface.security.accounts import hash_password, parse_users, verify_password
 from chat_app.interface.security.identity import Identity, NotOwner, Unauthenticated, require_owner
-from chat_app.interface.security.passwords import hash_password, parse_users, verify_password
 from chat_app.settings import Settings
 from tools.drug_database.drug_tools import SEARCH
 from tools.errors import SourceRejected

@@ -1,9 +1,15 @@
-"""Users and API keys in files of the data directory, which are read again when they change.
+"""Users with the hashes of their passwords, and API keys.
+
+Both are in files of the data directory, which are read again when they change.
 
 ``asclepius users`` and ``asclepius keys`` write them. A running app follows at once: a removed user, a changed password
 and a revoked key count from the next request on.
+
+The hash of a password reads ``scrypt$<log2 n>$<r>$<p>$<salt>$<key>``, base64url without padding, so it holds neither
+``:`` nor ``,``.
 """
 
+import base64
 import fcntl
 import hashlib
 import hmac
@@ -11,6 +17,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Generic, Literal, TypeVar
 
@@ -23,6 +30,10 @@ from tools.types import Frozen
 Scope = Literal["read", "ask"]
 """A key with ``read`` may fetch; one with ``ask`` may also ask, change and delete."""
 KEY_PREFIX: Final = "ask_"
+# OWASP Password Storage Cheat Sheet (2024): scrypt with N=2^17, r=8, p=1; about 128 MiB and 0.3 s per check.
+_LOG_N, _R, _P = 17, 8, 1
+_KEY_BYTES = 32
+_MEMORY = 192 * 1024 * 1024
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -133,3 +144,51 @@ def find_key(file: FollowedFile[ApiKeys], given: str) -> ApiKey | None:
 def _digest(secret: str) -> str:
     # The secret is random and long, so that a fast hash is enough.
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def hash_password(password: str) -> str:
+    """Return the hash for ``ASCLEPIUS_USERS``."""
+    salt = secrets.token_bytes(16)
+    return f"scrypt${_LOG_N}${_R}${_P}${_encode(salt)}${_encode(_derive(password, salt, _LOG_N, _R, _P))}"
+
+
+def verify_password(password: str, hashed: str) -> bool:
+    """Return whether ``password`` matches ``hashed``; a malformed hash matches nothing."""
+    try:
+        scheme, log_n, r, p, salt, key = hashed.split("$")
+        if scheme != "scrypt" or not 14 <= int(log_n) <= 18:
+            return False
+        return hmac.compare_digest(_derive(password, _decode(salt), int(log_n), int(r), int(p)), _decode(key))
+    except ValueError:
+        return False
+
+
+def parse_users(users: str) -> dict[str, str]:
+    """Parse ``name:hash,name:hash``; raise ``ConfigurationError`` for a malformed entry."""
+    found: dict[str, str] = {}
+    for position, entry in enumerate((part.strip() for part in users.split(",") if part.strip()), start=1):
+        name, separator, hashed = entry.partition(":")
+        if not separator or not name or not hashed.startswith("scrypt$"):
+            raise ConfigurationError(
+                f"Entry {position} of ASCLEPIUS_USERS is not name:hash with a hash made by `asclepius hash-password`."
+            )
+        found[name] = hashed
+    return found
+
+
+@lru_cache(maxsize=1)
+def decoy() -> str:
+    """Return a hash without a known password; checking it makes an unknown name take as long as a known one."""
+    return hash_password(secrets.token_urlsafe(32))
+
+
+def _derive(password: str, salt: bytes, log_n: int, r: int, p: int) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=1 << log_n, r=r, p=p, maxmem=_MEMORY, dklen=_KEY_BYTES)
+
+
+def _encode(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _decode(value: str) -> bytes:
+    return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4))

@@ -20,8 +20,7 @@ from typing import Any
 import jwt
 from pydantic import SecretStr
 
-from chat_app.interface.security.accounts import accounts_at
-from chat_app.interface.security.passwords import decoy, parse_users, verify_password
+from chat_app.interface.security.accounts import accounts_at, decoy, parse_users, verify_password
 from chat_app.roles import RIGHTS, Right, Role
 from chat_app.settings import ServerSettings, Settings
 
