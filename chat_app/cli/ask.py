@@ -19,7 +19,6 @@ from chat_app.cli import shell
 from chat_app.errors import InputRejected
 
 if TYPE_CHECKING:
-    from chat_app.agent.comparison import ModelEvent
     from chat_app.bootstrap import App, LoadProgress
     from chat_app.cli.ask_output import JsonLines, Plain, Sections
     from chat_app.events import AgentEvent
@@ -64,7 +63,7 @@ def ask(
         length=length,
     )
     if json:
-        output: JsonLines | Plain | Sections = JsonLines()
+        output: JsonLines | Plain | Sections = JsonLines(compared=len(models) > 1)
     elif len(models) > 1:
         output = Sections(models, references)
     else:
@@ -80,16 +79,14 @@ async def _ask(
 
     body, address = request_body(text, options, models), running_app(shell.settings())
     async with aclosing(ask_running_app(address, body) if address else _ask_here(body)) as stream:
-        async for event in stream:
-            output.show(event)
+        async for model, event in stream:
+            output.show(model, event)
     return output.exit_code
 
 
-async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
+async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEvent], None]:
     """Ask as the API does, so that the history and the audit log have the question."""
     from pydantic import ValidationError
-
-    from chat_app.agent.comparison import ModelEvent
 
     async with shell.opened_runtime() as runtime:
         from chat_app.interface.api.consult_routes import ConsultBody, begin
@@ -106,7 +103,7 @@ async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[AgentEvent | ModelE
         question = await begin(runtime, body, shell.shell_user(app.settings), "en", RecentQuestions())
         try:
             async for model, event in question.events():
-                yield ModelEvent(model=model, event=event) if question.compared else event
+                yield model, event
         finally:
             question.stop()
             for turn in question.turns.values():

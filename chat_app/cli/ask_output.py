@@ -23,28 +23,26 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
     UnsupportedStatement,
-    agent_event_adapter,
+    event_json,
 )
 
 _CORRECTED = "\n\n[The model server corrected its text. The answer from its beginning:]\n\n"
 
 
 class JsonLines:
-    """One event per line; with several models, each line names its model."""
+    """One event per line; with ``compared`` models, each line names its model."""
 
-    exit_code = 0
+    def __init__(self, *, compared: bool) -> None:
+        self._compared = compared
+        self.exit_code = 0
 
-    def show(self, event: AgentEvent | ModelEvent) -> None:
+    def show(self, model: str, event: AgentEvent) -> None:
         """Print one event."""
-        shown, own = (
-            (event.model_dump_json(), event.event)
-            if isinstance(event, ModelEvent)
-            else (agent_event_adapter.dump_json(event).decode(), event)
-        )
+        shown = ModelEvent(model=model, event=event).model_dump_json() if self._compared else event_json(event).decode()
         sys.stdout.write(shown + "\n")
         sys.stdout.flush()
-        if isinstance(own, TurnEnded):
-            self.exit_code = max(self.exit_code, _exit_code(own))
+        if isinstance(event, TurnEnded):
+            self.exit_code = max(self.exit_code, _exit_code(event))
 
 
 class Sections:
@@ -57,18 +55,16 @@ class Sections:
         self.exit_code = 0
         typer.secho(f"· Asking {', '.join(models)}", err=True, dim=True)
 
-    def show(self, event: AgentEvent | ModelEvent) -> None:
+    def show(self, model: str, event: AgentEvent) -> None:
         """Keep an event, and print its model's section when the turn ends."""
-        if not isinstance(event, ModelEvent):
-            raise TypeError("Events of several models name their model.")
-        waiting = self._waiting.setdefault(event.model, [])
-        waiting.append(event.event)
-        if isinstance(event.event, TurnEnded):
-            typer.secho(f"{chr(10) if self._printed else ''}── {event.model} ──", bold=True)
+        waiting = self._waiting.setdefault(model, [])
+        waiting.append(event)
+        if isinstance(event, TurnEnded):
+            typer.secho(f"{chr(10) if self._printed else ''}── {model} ──", bold=True)
             self._printed += 1
             section = Plain(self._references)
             for part in waiting:
-                section.show(part)
+                section.show(model, part)
             self.exit_code = max(self.exit_code, section.exit_code)
 
 
@@ -81,11 +77,9 @@ class Plain:
         self._conversation_id = ""
         self._at_line_start = True
 
-    def show(self, event: AgentEvent | ModelEvent) -> None:
+    def show(self, _model: str, event: AgentEvent) -> None:
         """Print one event."""
         match event:
-            case ModelEvent():
-                self.show(event.event)
             case TurnStarted():
                 self._conversation_id = event.conversation_id
             case TextDelta() | TextReplaced():

@@ -6,7 +6,7 @@ The server writes its address to ``run/page.json``, which is valid only while th
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +72,13 @@ def request_body(message: str, options: ConsultOptions, models: Sequence[str] = 
     return body | {"conversation_id": options.conversation_id, "model": options.model}
 
 
-async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
-    """Yield the events of a question, those of several models with their names.
+async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEvent], None]:
+    """Yield the events of a question, each with its model where several are compared.
 
     Raises:
         InputRejected: The server refuses the question.
         ProviderUnavailable: The server cannot answer.
     """
-    parse: Callable[[bytes], AgentEvent | ModelEvent] = (
-        ModelEvent.model_validate_json if "models" in body else agent_event_adapter.validate_json
-    )
     async with httpx.AsyncClient(base_url=url, timeout=httpx.Timeout(None, connect=2.0)) as client:
         try:
             (await client.post("/auth/header")).raise_for_status()
@@ -92,7 +89,7 @@ async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[Agen
                 try:
                     async for line in _lines(response):
                         if line.startswith(b"data:"):
-                            yield parse(line[5:])
+                            yield _event(line[5:], compared="models" in body)
                 except (GeneratorExit, asyncio.CancelledError):
                     # Ctrl-C at the shell means Stop; otherwise the turn would continue without its reader.
                     await client.delete(stop)
@@ -101,6 +98,13 @@ async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[Agen
             raise ProviderUnavailable(
                 f"The running app at {url} disconnected ({type(error).__name__}). Ask again."
             ) from None
+
+
+def _event(data: bytes, *, compared: bool) -> tuple[str, AgentEvent]:
+    if not compared:
+        return "", agent_event_adapter.validate_json(data)
+    named = ModelEvent.model_validate_json(data)
+    return named.model, named.event
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:

@@ -67,7 +67,7 @@ def turn(running: Served, question: str = QUESTION, **options: object) -> list[J
 
     async def consulted() -> list[Json]:
         events = ask_running_app(running.url, request_body(question, ConsultOptions(**options)))
-        return [event.model_dump(mode="json") async for event in events]
+        return [event.model_dump(mode="json") async for _, event in events]
 
     return asyncio.run(consulted())
 

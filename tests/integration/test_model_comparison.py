@@ -6,7 +6,6 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from chat_app.agent.comparison import ModelEvent
 from chat_app.answer_options import ConsultOptions
 from chat_app.cli.running_app import ask_running_app, request_body
 from chat_app.events import AgentEvent, TextDelta
@@ -15,8 +14,8 @@ from tests.support.engine import clinic, text_of
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
 
 
-def of(events: list[ModelEvent], model: str) -> list[AgentEvent]:
-    return [event.event for event in events if event.model == model]
+def of(events: list[tuple[str, AgentEvent]], model: str) -> list[AgentEvent]:
+    return [event for of, event in events if of == model]
 
 
 async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str, tmp_path: Path) -> None:
@@ -27,7 +26,7 @@ async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
         alone, both = (request_body("With wine?", ConsultOptions(), models) for models in ((), ("a", "b")))
-        assert text_of([event async for event in ask_running_app(running.url, alone)]) == text
+        assert text_of([event async for _, event in ask_running_app(running.url, alone)]) == text
         compared = [event async for event in ask_running_app(running.url, both)]
     assert [text_of(of(compared, model)) for model in "ab"] == [text, text]
 
@@ -41,8 +40,8 @@ async def test_leaving_at_the_shell_stops_the_turn(redis_url: str, tmp_path: Pat
     ):
         body = request_body("How?", ConsultOptions(), ("a", "b"))
         async with aclosing(ask_running_app(running.url, body)) as events:
-            async for event in events:
-                if isinstance(event.event, TextDelta) and len(server.requests) == 2:
+            async for _, event in events:
+                if isinstance(event, TextDelta) and len(server.requests) == 2:
                     break
         async with asyncio.timeout(60):
             await asyncio.gather(*(request.left.wait() for request in server.requests))

@@ -107,7 +107,7 @@ async def test_a_second_model_adds_its_doubts_and_its_failure_changes_nothing(
 async def test_the_shell_prints_what_was_not_found(redis_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     printer = Plain()
     for event in await events_of(redis_url, f"{WRONG} [1]"):
-        printer.show(event)
+        printer.show("", event)
     assert f"Not found in its source [1]: “{WRONG}” (850 mg)" in capsys.readouterr().err
 
 
