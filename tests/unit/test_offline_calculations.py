@@ -313,6 +313,12 @@ def test_a_call_that_was_made_is_not_made_again() -> None:
         ("10 mg every 6 hours", "10 mg 4 times a day"),
         ("10 mg three times daily", "10 mg 3 times a day"),
         ("10 mg tds", "10 mg 3 times a day"),
+        ("20 mg 3x daily", "20 mg 3 times a day"),
+        ("20 mg zweimal täglich", "20 mg 2 times a day"),
+        ("20 mg 8 hourly", "20 mg 3 times a day"),
+        ("25 mcg every 72 hours", "25 mcg 0.3333 times a day"),
+        ("20 mg 2/day", "20 mg 2 times a day"),
+        ("20 mg every 4-6 hours", "20 mg every 4-6 hours"),
     ],
 )
 def test_shorthand_is_written_out(written: str, expected: str) -> None:

@@ -122,18 +122,19 @@ _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "w
     "yearly": "year", "annual": "year", "annually": "year", "täglich": "day", "wöchentlich": "week",
     "monatlich": "month", "jährlich": "year"}  # fmt: skip
 _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
+_TIMES_A: Final = r"(?:times|doses|x|×|mal)(?!\w)"
 _RATE: Final = re.compile(
     r"(?:\b|(?=/))"
     rf"(?:\b(?:every|alle|q|intervals of)[ -]?"
     rf"(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
     rf"(?P<period>{'|'.join(_PERIODS)})\b"
-    rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= (?:times|doses)))"
-    r"(?: (?:times|doses))?[ -])?"
+    rf"|\b(?P<hours>{DECIMAL})[ -]?hourly\b"
+    rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= ?{_TIMES_A}))(?: ?{_TIMES_A})?[ -]?)?"
     r"(?:(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week|month|year|tag|woche"
-    rf"|monat|jahr)\b|/ ?(?P<slash>day|week|month|year|tag)\b|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
+    rf"|monat|jahr)\b|/ ?(?P<slash>d|day|week|month|year|tag)\b|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
     rf"|\b(?P<latin>{'|'.join(map('[.]?'.join, LATIN_COUNTS))})\b)"
 )
-"""How often something is done: ``every 12 hours``, ``twice a day``, ``three times weekly``, ``bid``."""
+"""How often something is done: ``every 12 hours``, ``8 hourly``, ``3x daily``, ``three times weekly``, ``bid``."""
 
 
 _SAME: Final = 1e-6
@@ -233,6 +234,8 @@ def _rates(folded: str) -> tuple[re.Match[str], ...]:
 def _daily(match: re.Match[str]) -> Iterable[float]:
     if match["latin"]:
         return (LATIN_COUNTS[match["latin"].replace(".", "")],)
+    if match["hours"]:
+        return (24 / (float(match["hours"]) or 24),)
     if match["period"]:
         counts = (match["each"] or "once", match["until"])
         return tuple(1 / _PERIODS[match["period"]] / _count(each) for each in counts if each)

@@ -5,17 +5,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from chat_app.offline.calculating.findings import RELATION
-from tools.language.figures import COUNTS, DECIMAL, LATIN_COUNTS, UNITS, any_spelling, spellings, with_decimal_points
+from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, with_decimal_points
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 
-_EVERY: Final = re.compile(r"\b(?:q|every|alle) ?(\d+) ?-?(?:h|hrs?|hours?|hourly|stunden)\b")
-_COUNTED: Final = re.compile(
-    rf"\b({'|'.join(COUNTS)}|\d+)(?: ?(?:times|x|×|mal))? ?"
-    r"(?:daily|a day|per day|/ ?day|/ ?d|each day|täglich|am tag)\b"
-)
-_LATIN_WORD: Final = re.compile(rf"\b({'|'.join(LATIN_COUNTS)})\b")
-_DAILY: Final = re.compile(r"(?<!times)(?: (?:daily|a day|per day|nightly|at night|at bedtime|täglich)|/ ?d(?:ay)?)\b")
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
 _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d./]| ?m[cg])")
@@ -87,10 +80,12 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
         lambda found: found[0] if behind and behind.search(words, 0, found.start()) else f"{found[1]} years ", words
     )
     words = _IS_AGED.sub(r"\1 years", words)
-    words = _EVERY.sub(lambda found: f" {24 / int(found[1]):g} times a day" if int(found[1]) else found[0], words)
-    words = _COUNTED.sub(lambda found: f" {COUNTS.get(found[1], found[1])} times a day", words)
-    words = _LATIN_WORD.sub(lambda found: f" {LATIN_COUNTS[found[1]]} times a day", words)
-    return " ".join(_DAILY.sub(" 1 times a day", words).split())
+    rates = placed_rates(words)
+    for rate in reversed([one for one in rates if [other.start for other in rates].count(one.start) == 1]):
+        # "2/day" has its count before it.
+        count = "" if words[rate.start] == "/" and words[: rate.start][-1:].isdigit() else f" {rate.value.daily:g}"
+        words = f"{words[: rate.start]}{count} times a day{words[rate.end :]}"
+    return " ".join(words.split())
 
 
 def _pressure(found: re.Match[str]) -> str:
