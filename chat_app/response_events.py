@@ -168,6 +168,8 @@ ModelEvent = (
     | UnknownEvent
 )
 ResponseEvent = ModelEvent | OutputTextDelta
+LAST: Final = (ResponseTerminalEvent, ErrorEvent)
+"""The events that end a response."""
 E = TypeVar("E", bound=StreamEvent)
 
 
@@ -178,6 +180,7 @@ def _types(event: type[ModelEvent]) -> tuple[str, ...]:
 
 _EVENTS: dict[str, type[ModelEvent]] = {kind: event for event in get_args(ModelEvent) for kind in _types(event)}
 _NUMBERS = frozenset({int, type(None)})
+_DELTA_FIELDS: Final = ("sequence_number", "item_id", "output_index", "content_index", "delta")
 
 
 _TEXTS: Final = frozenset({"delta", "text", "arguments", "refusal"})
@@ -187,8 +190,8 @@ _ABOUT: Final = frozenset({"item", "part", "annotation"})
 _NOTHING: Any = object()
 
 
-def parse_event(body: object, name: str = "") -> ResponseEvent:
-    """Return the typed event for one decoded JSON body; ``name`` is the type in its ``event:`` line.
+def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
+    """Return the typed event for one decoded JSON body; ``line`` is its ``event:`` line.
 
     Nulls for fields that the protocol does not allow to be null count as missing, and so does what has another shape
     and holds no text, such as usage or a citation.
@@ -200,8 +203,8 @@ def parse_event(body: object, name: str = "") -> ResponseEvent:
     if not isinstance(body, dict):
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")
     kind = body.get("type")
-    if kind is None and (name or "error" in body):
-        kind = name or "error"
+    if kind is None and (line or "error" in body):
+        kind = line.removeprefix(b"event:").strip().decode(errors="replace") or "error"
         # Some servers send the response itself, not in an event.
         inner = {"response": body} if body.get("object") == "response" else body
         body = {**inner, "type": kind}
@@ -224,12 +227,8 @@ def _unknown(kind: str, body: dict[str, Any]) -> UnknownEvent:
 
 
 def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
-    number, item_id, at, part = map(body.get, ("sequence_number", "item_id", "output_index", "content_index"))
-    if (
-        type(text := body.get("delta")) is str
-        and type(item_id) is str
-        and {type(number), type(at), type(part)} <= _NUMBERS
-    ):
+    number, item_id, at, part, text = map(body.get, _DELTA_FIELDS)
+    if type(text) is type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
         return OutputTextDelta(number, item_id, at, part, text, body)
     event = _fitted(_TextDelta, kind, body)
     assert event is not None  # noqa: S101 - it is about no item that may be missing

@@ -25,18 +25,17 @@ from chat_app.events import Notice
 from chat_app.generation.model_client import BEFORE_FIRST, EventBatch, ModelClient, ResponseRequest
 from chat_app.generation.observers import GeneratorCall
 from chat_app.response_events import (
+    LAST,
     ContentPartEvent,
-    ErrorEvent,
     OutputItemEvent,
+    OutputTextDelta,
     ResponseEvent,
     ResponseLifecycleEvent,
-    ResponseTerminalEvent,
 )
 from chat_app.response_objects import MessageItem, ReasoningItem
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 60.0
-_LAST = (ResponseTerminalEvent, ErrorEvent)
 _SENSELESS = frozenset({400, 404, 422})
 """Statuses with which servers reject a request that is meaningless to them."""
 _RESUMING = "The connection to the model server broke; the answer continues where it stopped."
@@ -133,6 +132,10 @@ class Delivery:
         if seen is not None:
             batch = [event for event in batch if event.sequence_number is None or event.sequence_number > seen]
         for event in batch:
+            if isinstance(event, OutputTextDelta):
+                self._started = self._said = True
+                self._number, self._ended = event.sequence_number, False
+                continue
             if isinstance(event, ResponseLifecycleEvent):
                 if not self._started:
                     await self._check_chain(event)
@@ -140,7 +143,7 @@ class Delivery:
             self._started = True
             self._said = self._said or not _says_nothing(event)
             self._number = event.sequence_number
-            self._ended = isinstance(event, _LAST)
+            self._ended = isinstance(event, LAST)
         return batch
 
     async def _check_chain(self, event: ResponseLifecycleEvent) -> None:

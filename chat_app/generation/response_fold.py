@@ -140,10 +140,9 @@ class ResponseFold:
                 updates += self._streamed(at, text)
                 updates += self.apply(event)
                 continue
-            place = _place(event)
-            if place != at or size >= _JOINED:
+            if event[1:4] != at or size >= _JOINED:
                 updates += self._streamed(at, text)
-                at, size = place, 0
+                at, size = _place(event), 0
             if not self._is_duplicate(event):
                 text.append(event.delta)
                 size += len(event.delta)
@@ -211,6 +210,9 @@ class ResponseFold:
         """Return whether the event was delivered twice; note a gap where the server numbers its events."""
         number, last = event.sequence_number, self._last_number
         previous, self._last_event = self._last_event, event
+        if self._numbered and number is not None and last is not None and number == last + 1:
+            self._last_number = number
+            return False
         if isinstance(event, ResponseLifecycleEvent) and self.response_id not in {None, event.response_id}:
             # A response that broke off before its first word was requested again: its numbers restart.
             last = None
@@ -220,7 +222,7 @@ class ResponseFold:
         if number is None or not self._numbered:
             return False
         self._last_number = number
-        if last is None or number == last + 1:
+        if last is None:
             return False
         if number > last:
             logger.warning("The model server skipped %d sequence numbers.", number - last - 1)

@@ -23,9 +23,8 @@ class SSEDecoder:
     def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._max = max_event_bytes
         self._rest: list[bytes] = []
-        self._rest_size = 0
         self._data: list[bytes] = []
-        self._data_size = 0
+        self._size = 0
         self._first = True
         self._after_cr = False
         self._name = b""
@@ -44,36 +43,31 @@ class SSEDecoder:
             self._after_cr = False
         self._after_cr = chunk.endswith(b"\r")
         *lines, rest = _LINE_END.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
-        for part in lines:
-            line = part
-            if self._rest:
-                line = b"".join((*self._rest, part))
-                self._rest.clear()
-                self._rest_size = 0
+        if lines:
+            lines[0] = b"".join((*self._rest, lines[0]))
+            self._size -= sum(map(len, self._rest))
+            self._rest.clear()
             if self._first:
                 self._first = False
-                line = line.removeprefix(_BOM)
-            if line.startswith(b"data:"):
-                self._add(line[6:] if line.startswith(b"data: ") else line[5:])
+                lines[0] = lines[0].removeprefix(_BOM)
+        for line in lines:
+            if line.startswith(b"data:") or line == b"data":
+                self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+                self._size += len(line)
+                if self._size > self._max:
+                    raise self._too_large()
             elif not line and self._data:
                 self.name, self._name = self._name, b""
                 yield self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
                 self._data.clear()
-                self._data_size = 0
+                self._size = 0
             elif line.startswith(b"event:"):
-                self._name = line[6:].strip()
-            elif line == b"data":
-                self._add(b"")
+                self._name = line
         if rest:
             self._rest.append(rest)
-            self._rest_size += len(rest)
-            self._check(self._rest_size)
+            self._size += len(rest)
+            if self._size > self._max:
+                raise self._too_large()
 
-    def _add(self, value: bytes) -> None:
-        self._data.append(value)
-        self._data_size += len(value) + 1
-        self._check(self._data_size)
-
-    def _check(self, size: int) -> None:
-        if size > self._max:
-            raise ProtocolViolation(f"The model server sent an event of more than {self._max} bytes.")
+    def _too_large(self) -> ProtocolViolation:
+        return ProtocolViolation(f"The model server sent an event of more than {self._max} bytes.")

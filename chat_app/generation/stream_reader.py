@@ -23,7 +23,7 @@ import orjson
 from chat_app.errors import ProtocolViolation, StreamStalled, StreamTruncated
 from chat_app.generation.model_client import EventBatch
 from chat_app.generation.sse import SSEDecoder
-from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
+from chat_app.response_events import LAST, OutputTextDelta, ResponseEvent, parse_event
 
 LONGEST_PAUSE: Final = 0.08
 OVERLOAD_PAUSE: Final = 0.3
@@ -160,7 +160,7 @@ async def read_events(
                 if batch:
                     # The reader's own pace and the pause count against neither deadline.
                     limit.move(math.inf)
-                    given, ended = now(), isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent)
+                    given, ended = now(), isinstance(batch[-1], LAST)
                     pause = 0.0 if ended else pace.hold(transport)
                     yield batch
                     if ended:
@@ -188,8 +188,10 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
         for data in decoder.feed(chunk):
             # Some servers send pings without data.
             if data and data != b"[DONE]":
-                batch.append(parse_event(_json(data), decoder.name.decode(errors="replace")))
-                if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
+                event = parse_event(_json(data), decoder.name)
+                batch.append(event)
+                # Asking a model's class takes several times as long.
+                if not isinstance(event, OutputTextDelta) and isinstance(event, LAST):
                     break
     except ProtocolViolation as violation:
         return batch, violation
