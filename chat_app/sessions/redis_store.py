@@ -19,6 +19,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.commands.core import AsyncScript
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
@@ -97,7 +98,7 @@ class RedisSessionStore:
         except ValueError:
             raise ConfigurationError(_WRONG_URL) from None
         self._redis = BatchedRedis(self._pool, COMMAND_SECONDS)
-        self._script = cache(lambda text: self._redis.register_script(redis_scripts.PRELUDE + text))
+        self._script = cache(self._registered)
         self._ttl = ttl
         self._index = UserIndex(self._redis, _bounded, ttl)
         self.journal = TurnJournal(self._redis, _bounded, max(ttl, _JOURNAL_SECONDS))
@@ -298,6 +299,9 @@ class RedisSessionStore:
             self.corrupt_records += int(moved)
             _logger.warning("%d session record(s) could not be read; they were moved aside", moved)
         return list(reply)
+
+    def _registered(self, script: str) -> AsyncScript:
+        return self._redis.register_script(redis_scripts.PRELUDE + script)
 
     async def _parsed(self, kind: type[M], session_id: str, part: str, field: bytes, text: bytes) -> M | None:
         try:
