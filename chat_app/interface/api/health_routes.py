@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Depends, Request
@@ -103,45 +103,39 @@ class _ModelCheck:
     def __init__(self) -> None:
         self._good_until = 0.0
 
-    async def check(self, model: ModelClient) -> list[str]:
+    async def check(self, model: ModelClient) -> None:
         if time.monotonic() >= self._good_until:
             await model.ping()
             self._good_until = time.monotonic() + _MODEL_SECONDS
-        return []
 
 
 async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, Any]]:
-    if runtime.app is None:
+    if (app := runtime.app) is None:
         return {"services": {"ready": False, "reason": str(runtime.failure or runtime.loading)}}
-    app = runtime.app
-    checks: dict[str, Coroutine[Any, Any, list[str]]] = {
+    checks: dict[str, Awaitable[Sequence[str] | None]] = {
         "model": model.check(app.model),
         "guidelines": app.guidelines.check_index(),
         "drugs": app.drugs.check(),
-        "sessions": _sessions(app.sessions),
+        "sessions": app.sessions.ping(),
         "history": schema_problems(runtime.history.engine),
     }
     if runtime.silent_workers is not None:
         checks["workers"] = runtime.silent_workers()
-    results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
-    parts: dict[str, dict[str, Any]] = {}
-    for name, result in zip(checks, results, strict=True):
-        reason = _reason(result)
-        parts[name] = {"ready": not reason, "reason": reason}
+    reasons = dict(zip(checks, await asyncio.gather(*map(_reason, checks.values())), strict=True))
     if runtime.turns.draining:
-        parts["server"] = {"ready": False, "reason": "is being stopped"}
-    parts["content"] = {"ready": runtime.loading is None, "reason": runtime.loading}
-    return parts
+        reasons["server"] = "is being stopped"
+    reasons["content"] = runtime.loading
+    return {name: {"ready": not reason, "reason": reason} for name, reason in reasons.items()}
 
 
-def _reason(result: object) -> str | None:
-    if isinstance(result, TimeoutError):
+async def _reason(check: Awaitable[Sequence[str] | None]) -> str | None:
+    """Return why a part is not ready: the problems that ``check`` returns or raises; None when there is none."""
+    try:
+        problems = await asyncio.wait_for(check, _PATIENCE)
+        return "; ".join(problems or ()) or None
+    except TimeoutError:
         return "does not answer"
-    if isinstance(result, BaseException):
-        return str(result) if isinstance(result, ToolError | AsclepiusError) else type(result).__name__
-    return "; ".join(result) if isinstance(result, list) and result else None
-
-
-async def _sessions(store: Any) -> list[str]:
-    await store.ping()
-    return []
+    except (ToolError, AsclepiusError) as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the part cannot be used
+        return type(error).__name__
