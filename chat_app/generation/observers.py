@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -52,25 +53,22 @@ class GeneratorObserver(Protocol):
 
 def notify_started(observers: Sequence[GeneratorObserver], call: GeneratorCall) -> None:
     """Call ``call_started`` of all observers."""
-    for observer in observers:
-        try:
-            observer.call_started(call)
-        except Exception as error:  # noqa: BLE001 - an observer must not break what it observes
-            _log(error)
+    _notify([partial(observer.call_started, call) for observer in observers])
 
 
 def notify_ended(
     observers: Sequence[GeneratorObserver], call: GeneratorCall, output: GeneratorOutput[Any] | None
 ) -> None:
     """Call ``call_ended`` of all observers."""
-    for observer in observers:
+    _notify([partial(observer.call_ended, call, output) for observer in observers])
+
+
+def _notify(observers: Sequence[Callable[[], None]]) -> None:
+    for observe in observers:
         try:
-            observer.call_ended(call, output)
+            observe()
         except Exception as error:  # noqa: BLE001 - an observer must not break what it observes
-            _log(error)
-
-
-def _log(error: Exception) -> None:
-    # Without the message, which may quote what the observer was told.
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    logger.warning("A call could not be traced: %s at %s:%d", type(error).__name__, frame.filename, frame.lineno)
+            # Without the message, which may quote what the observer was told.
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{frame.filename}:{frame.lineno}"
+            logger.warning("A call could not be traced: %s at %s", type(error).__name__, place)

@@ -16,68 +16,42 @@ from chat_app.response_events import ResponseTerminalEvent
 
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
-NO_TERMINAL_EVENT = Outcome(
-    kind="incomplete",
-    reason="truncated",
-    code="answer_truncated",
-    message="The answer broke off before its end; something important may be missing.",
-    retryable=True,
+
+def _ended(code: OutcomeCode, message: str, reason: IncompleteReason | None = None) -> Outcome:
+    """Return the outcome of an answer that is incomplete for ``reason``, or failed without one."""
+    kind = "incomplete" if reason else "failed"
+    return Outcome(kind=kind, reason=reason, code=code, message=message, retryable=True)
+
+
+NO_TERMINAL_EVENT = _ended(
+    "answer_truncated", "The answer broke off before its end; something important may be missing.", "truncated"
 )
-STOPPED = Outcome(
-    kind="incomplete",
-    reason="stopped",
-    code="stopped",
-    message="Stopped. The answer is not complete.",
-    retryable=True,
+STOPPED = _ended("stopped", "Stopped. The answer is not complete.", "stopped")
+STEP_LIMIT = _ended(
+    "step_limit",
+    "The assistant reached its limit of tool calls; it answered with what it had found by then.",
+    "step_limit",
 )
-STEP_LIMIT = Outcome(
-    kind="incomplete",
-    reason="step_limit",
-    code="step_limit",
-    message="The assistant reached its limit of tool calls; it answered with what it had found by then.",
-    retryable=True,
+NO_ANSWER = _ended("no_answer", "The model ended without an answer. Ask again.", "other")
+UNREADABLE_CALL = _ended(
+    "tool_call_unreadable",
+    "The model wrote a tool call in a form that cannot be read, so it was not run. Ask again.",
 )
-NO_ANSWER = Outcome(
-    kind="incomplete",
-    reason="other",
-    code="no_answer",
-    message="The model ended without an answer. Ask again.",
-    retryable=True,
-)
-UNREADABLE_CALL = Outcome(
-    kind="failed",
-    code="tool_call_unreadable",
-    message="The model wrote a tool call in a form that cannot be read, so it was not run. Ask again.",
-    retryable=True,
-)
-_INCOMPLETE: dict[str, tuple[IncompleteReason, OutcomeCode, str]] = {
-    "max_output_tokens": (
-        "max_output_tokens",
-        "length_limit",
-        "The answer reached its length limit and is not complete.",
+_INCOMPLETE: dict[str, Outcome] = {
+    "max_output_tokens": _ended(
+        "length_limit", "The answer reached its length limit and is not complete.", "max_output_tokens"
     ),
-    "content_filter": (
-        "content_filter",
-        "content_filter",
-        "The model server's content filter cut the answer short.",
+    "content_filter": _ended(
+        "content_filter", "The model server's content filter cut the answer short.", "content_filter"
     ),
 }
-_ENDED_EARLY: tuple[IncompleteReason, OutcomeCode, str] = (
-    "other",
-    "ended_early",
-    "The model server ended the answer early.",
-)
+_ENDED_EARLY = _ended("ended_early", "The model server ended the answer early.", "other")
 
 
 def error_outcome(code: str | None) -> Outcome:
     """Return the outcome of an ``error`` event, or of a failed response, with the server's ``code``."""
     shown = f" ({code})" if code and _CODE.fullmatch(code) else ""
-    return Outcome(
-        kind="failed",
-        code="model_server_error",
-        message=f"The model server reported an error{shown}. Ask again, or try later.",
-        retryable=True,
-    )
+    return _ended("model_server_error", f"The model server reported an error{shown}. Ask again, or try later.")
 
 
 def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
@@ -93,8 +67,7 @@ def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
             return error_outcome(response.error.code if response.error else None)
         case "incomplete":
             given = (response.incomplete_details.reason if response.incomplete_details else None) or ""
-            reason, code, message = _INCOMPLETE.get(given, _ENDED_EARLY)
-            return Outcome(kind="incomplete", reason=reason, code=code, message=message, retryable=True)
+            return _INCOMPLETE.get(given, _ENDED_EARLY)
         case _:
             assert_never(ending)
 
@@ -118,13 +91,8 @@ def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
         case StreamStalled():
             return _from_error(error, reason="stalled")
         case ProtocolViolation():
-            return Outcome(
-                kind="incomplete",
-                reason="protocol_violation",
-                code=error.code,
-                message=f"{error} The answer may be wrong or incomplete; do not rely on it.",
-                retryable=True,
-            )
+            message = f"{error} The answer may be wrong or incomplete; do not rely on it."
+            return _ended(error.code, message, "protocol_violation")
         case _ if any_text:
             return _from_error(error, reason="truncated")
         case ProviderError(retry_after=float(seconds)):
