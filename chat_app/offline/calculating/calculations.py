@@ -37,10 +37,7 @@ Json = dict[str, Any]
 Span = tuple[int, int]
 _OPTIONAL: Final = "Optional."
 _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
-_VALUE: Final = re.compile(
-    rf"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?(?:{NUMBER})"
-)
-_VALUE_BEFORE: Final = re.compile(rf"(?P<value>{NUMBER}) ?$")
+_TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
 _ENOUGH_UNNAMED: Final = 3
@@ -116,7 +113,7 @@ class _Reading:
 
     def wanted(self, text: str) -> bool:
         """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
-        if any(self._has_value(text, start, end) for start, end in self.calculator.mentions(text)):
+        if self._states_result(text):
             return False
         few_words = len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
         return self._asked_by(text) or (few_words and len(self.given) + len(self.unclear) >= 2)
@@ -132,15 +129,15 @@ class _Reading:
     def _asked_by(self, text: str) -> bool:
         return _WANTED.search(text) is not None or self.is_complete
 
-    def _has_value(self, text: str, start: int, end: int) -> bool:
-        before = _VALUE_BEFORE.search(text, 0, start)
-        if before is not None and not any(first < before.end("value") <= last for first, last in self.spans):
-            return True
-        match = _VALUE.match(text, end)
-        if match is None:
-            return False
-        is_input = any(start < match.end() <= stop for start, stop in self.spans)
-        return not is_input or any(found.end > match.end() >= found.start for found in self.calculator.results(text))
+    def _states_result(self, text: str) -> bool:
+        """Return whether a number beside the calculator's name is its result and no input."""
+        results = self.calculator.results(text)
+        for match in re.finditer(self.calculator.named_value, text):
+            given = [match.end(side) for side in ("before", "after") if match[side]]
+            are_inputs = all(any(start < place <= end for start, end in self.spans) for place in given)
+            if not are_inputs or any(found.end > match.end("after") >= found.start for found in results):
+                return True
+        return False
 
 
 class _Calculator:
@@ -150,6 +147,8 @@ class _Calculator:
         self.name = function.name
         self._root: Json = function.parameters or {}
         self._names = any_of(listed(function.description or "", "Also") or [function.name])
+        self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names})(?:{_TO_VALUE}(?P<after>{NUMBER}))?"
+        """The name with a number before or behind it."""
         self._result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
         self.criteria = [name for name, part in self.properties.items() if part["type"] == "boolean"]

@@ -6,7 +6,7 @@ with what was searched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -40,7 +40,6 @@ from tools.language.vocabulary.text_language import language_of
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
-_LabelLine = tuple[str, EvidencePassage]
 
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
@@ -59,7 +58,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     selection = select(asked, [*labels, *evidence.passages])
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
-        _pairs(draft, evidence, _of_both_labels)
+        _pairs(draft, evidence, aside=False)
     parts = record_parts(question)
     before = draft.text
     if parts:
@@ -74,7 +73,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if not stated and not (facts and parts and not asked_sections(question)):
         _quotes(draft, selection, asked.sections, answered=draft.text != opening)
     if not leads:
-        _pairs(draft, evidence, _most_severe)
+        _pairs(draft, evidence, aside=True)
     if draft.text == opening:
         _classes(draft, evidence)
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
@@ -133,37 +132,31 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     )
 
 
-def _pairs(draft: Draft, evidence: Evidence, chosen: Callable[[Pair], Iterable[_LabelLine]]) -> None:
+def _pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
     """Add what labels say of one another; of a pair that is silent it is said that it is."""
     for pair in evidence.pairs:
-        unsaid = ((Unit(line), passage) for line, passage in chosen(pair) if line not in draft.text)
+        unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
         for heading, group in groupby(unsaid, lambda line: line[1].title):
             draft.lines(heading, group)
         if pair.note or not pair.said:
             draft.paragraph(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
-def _most_severe(pair: Pair) -> Iterable[_LabelLine]:
-    """Return every contraindication, and a few of the other lines."""
-    never = [record for record in pair.said if record.severity == CONTRAINDICATED]
-    others = [record for record in pair.said if record.severity != CONTRAINDICATED]
-    return [*_lines(never), *_first_of_both(_lines(others), _MOST_ASIDE)]
+def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
+    """Return the first statements of each label in turn, so that a long label leaves room for the other.
 
-
-def _of_both_labels(pair: Pair) -> Iterable[_LabelLine]:
-    return _first_of_both(_lines(pair.said), _MOST_OF_A_PAIR)
-
-
-def _lines(records: Sequence[EvidenceRecord]) -> list[_LabelLine]:
-    passages = [passage for record in records for passage in label_passages(record)]
-    return [(line, passage) for passage in passages for line in passage.text.split("\n")]
-
-
-def _first_of_both(lines: Sequence[_LabelLine], most: int) -> list[_LabelLine]:
-    """Return the first lines of each label, ``most`` in all: a long label does not take the room of the other."""
-    labels = [passage.document for _, passage in lines]
-    in_turn = sorted(range(len(lines)), key=lambda place: labels[:place].count(labels[place]))
-    return [lines[place] for place in sorted(in_turn[:most])]
+    Aside, where something else is asked for, these are every contraindication and a few others.
+    """
+    lines: list[tuple[str, EvidencePassage]] = []
+    kinds: list[tuple[bool, str]] = []
+    for record in pair.said:
+        for passage in label_passages(record):
+            found = passage.text.split("\n")
+            lines += [(line, passage) for line in found]
+            kinds += [(aside and record.severity != CONTRAINDICATED, passage.document)] * len(found)
+    most = _MOST_ASIDE + sum(not other for other, _ in kinds) if aside else _MOST_OF_A_PAIR
+    in_turn = sorted(range(len(lines)), key=lambda place: (kinds[place][0], kinds[:place].count(kinds[place])))
+    return [lines[place] for place in sorted(in_turn[:most], key=lambda place: (kinds[place][0], place))]
 
 
 def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
