@@ -6,7 +6,9 @@ conversation gets the same answer.
 
 import re
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from chat_app.offline.calculating.calculations import calculations, is_calculator
 from chat_app.offline.extraction import phrases
@@ -18,15 +20,17 @@ from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
-from chat_app.offline.schema_filling.structured import formatted
+from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.quotable_units import sentences
 
-_GREETING: Final = re.compile(
-    r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings|say hello)\b[^?]{0,60}$", re.IGNORECASE
-)
-_THANKS: Final = re.compile(r"^\s*(?:thanks|thank you|many thanks|cheers)\b[^?]{0,40}$", re.IGNORECASE)
+_SMALL_TALK: Final = {
+    phrases.GREETING: re.compile(
+        r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings|say hello)\b[^?]{0,60}$", re.IGNORECASE
+    ),
+    phrases.THANKS: re.compile(r"^\s*(?:thanks|thank you|many thanks|cheers)\b[^?]{0,40}$", re.IGNORECASE),
+}
 
 
 class ExtractiveModel:
@@ -35,12 +39,9 @@ class ExtractiveModel:
     async def respond(self, prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
         """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
         turns = exchanges(prompt.items)
+        asked = turns[-1].question if turns else ""
         async for step in self._steps(turns, prompt, search):
-            yield (
-                formatted(step, turns[-1].question if turns else "", prompt.format)
-                if isinstance(step, Answer)
-                else step
-            )
+            yield _formatted(step, asked, prompt.format) if isinstance(step, Answer) else step
 
     async def _steps(
         self, turns: Sequence[Exchange], prompt: ModelInput, search: FileSearch
@@ -50,37 +51,27 @@ class ExtractiveModel:
             return
         current = turns[-1]
         question = standalone(turns, [function.name for function in prompt.functions])
-        small_talk = _small_talk(current)
+        matches = (phrase for phrase, pattern in _SMALL_TALK.items() if pattern.match(current.question))
+        small_talk = "" if current.outputs else next(matches, "")
         computed, alone = calculations(prompt.functions, turns)
         calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt, computed, alone=alone)
         if calls:
             yield Thought(_doing(calls, prompt.functions))
             for call in calls if prompt.parallel else calls[:1]:
                 yield call
-            return
-        if small_talk:
+        elif small_talk:
             yield Answer(small_talk)
-            return
-        if prompt.file_search is not None and not alone:
+        elif prompt.file_search is not None and not alone:
             yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
             yield Searching((question,))
             found = await search(prompt.file_search, [question])
             yield Searched(tuple(found))
             yield compose(question, gather(current.outputs, found, searched=True), newest=current.question)
-            return
-        if current.outputs:
+        elif current.outputs:
             yield Thought(phrases.CHOOSING)
             yield compose(question, gather(current.outputs), newest=current.question)
-            return
-        yield _without_sources(turns, current)
-
-
-def _small_talk(current: Exchange) -> str:
-    if current.outputs:
-        return ""
-    if _GREETING.match(current.question):
-        return phrases.GREETING
-    return phrases.THANKS if _THANKS.match(current.question) else ""
+        else:
+            yield _without_sources(turns, current)
 
 
 def _calls(question: str, current: Exchange, prompt: ModelInput, computed: list[Call], *, alone: bool) -> list[Call]:
@@ -117,6 +108,17 @@ def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
     if quotes:
         lines = "\n".join(f"- {quote.unit.text}" for quote in quotes)
         return Answer(f"{phrases.FROM_CONVERSATION}\n\n{lines}")
-    if current.has_image:
-        return Answer(phrases.IMAGE)
-    return Answer(phrases.NO_SOURCES)
+    return Answer(phrases.IMAGE if current.has_image else phrases.NO_SOURCES)
+
+
+def _formatted(answer: Answer, question: str, wanted: dict[str, Any]) -> Answer:
+    """Return ``answer`` in the request's ``text.format``: as it is, or as JSON whose fields take the extracts."""
+    match wanted.get("type"):
+        case "json_schema":
+            schema = wanted.get("schema") or {}
+            body = fill_schema("answer", schema, FillSource(question, schema, answer.text), optional=False)
+        case "json_object":
+            body = {"answer": answer.text}
+        case _:
+            return answer
+    return Answer(orjson.dumps(body).decode())

@@ -6,12 +6,14 @@ with what was searched.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Final
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.draft import Draft, table_of
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
@@ -33,10 +35,12 @@ from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import Selection, select
-from chat_app.offline.wire.model import Answer
+from chat_app.offline.wire.model import Answer, FileMark
 from tools.language.quotable_units import Table, Unit
+from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.text_language import language_of
 
+_REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
@@ -44,7 +48,7 @@ _MOST_ASIDE: Final = 3
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
-    draft = Draft(language_of(newest or question))
+    draft = _Draft(language_of(newest or question))
     _offered_names(draft, evidence)
     opening = draft.text
     asked = read_question(
@@ -83,7 +87,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
+def _quotes(draft: _Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
     """Add the best sentences and rows; those that are no clear answer only where nothing else answers."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
     if selection.shares_terms and not selection.quotes and not answered:
@@ -117,7 +121,7 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     def group(quote: Scored) -> object:
         """Return what is read together: the rows of a table, or a sentence with what it needs."""
         if quote.unit.table:
-            return table_of(quote.unit)
+            return _table_of(quote.unit)
         back = quote.unit.leans or int(quote.unit.limits)
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
@@ -132,7 +136,7 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     )
 
 
-def _pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
+def _pairs(draft: _Draft, evidence: Evidence, *, aside: bool) -> None:
     """Add what labels say of one another; of a pair that is silent it is said that it is."""
     for pair in evidence.pairs:
         unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
@@ -159,7 +163,7 @@ def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]
     return [lines[place] for place in sorted(in_turn[:most], key=lambda place: (kinds[place][0], place))]
 
 
-def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
+def _record(draft: _Draft, parts: Collection[str], record: EvidenceRecord) -> None:
     """Add the fields of a record that the question asks for."""
     source = EvidencePassage("", cite=record.cite)
     if PRODUCTS in parts:
@@ -171,7 +175,7 @@ def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> Non
             draft.paragraph(phrase.format(name=record.name, names=phrases.listed(list(names))), source)
 
 
-def _classes(draft: Draft, evidence: Evidence) -> None:
+def _classes(draft: _Draft, evidence: Evidence) -> None:
     """List the members of a class."""
     records = [one for lookup in evidence.lookups for one in lookup.records if one.matched == "class"]
     rows = (((one.name, ", ".join(one.drug_classes), ", ".join(one.brand_names)), one) for one in records)
@@ -180,7 +184,7 @@ def _classes(draft: Draft, evidence: Evidence) -> None:
 
 
 def _table(
-    draft: Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
+    draft: _Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
 ) -> None:
     """Add a table on records, if there are any."""
     table = Table("", columns)
@@ -193,11 +197,11 @@ def _table(
         draft.lines(heading, units)
 
 
-def _titled(draft: Draft, block: TitledLines) -> None:
+def _titled(draft: _Draft, block: TitledLines) -> None:
     draft.lines(block.title, ((Unit(line), EvidencePassage(line, cite=block.cite)) for line in block.lines))
 
 
-def _empty_handed(draft: Draft, evidence: Evidence) -> None:
+def _empty_handed(draft: _Draft, evidence: Evidence) -> None:
     """Name failed searches; if nothing was found, also name what was searched."""
     found = bool(draft.text)
     if evidence.failures:
@@ -210,9 +214,81 @@ def _empty_handed(draft: Draft, evidence: Evidence) -> None:
         draft.paragraph(absent)
 
 
-def _offered_names(draft: Draft, evidence: Evidence) -> None:
+def _offered_names(draft: _Draft, evidence: Evidence) -> None:
     """Ask for the medicine where the name in the question is not known, before anything is quoted."""
     guesses = [lookup for lookup in evidence.lookups if not any(record.is_named for record in lookup.records)]
     if offered := list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions)):
         draft.say(phrases.NO_NAME)
         draft.say(phrases.DID_YOU_MEAN, "or", names=offered[:3])
+
+
+@dataclass
+class _Draft:
+    """The text of an answer so far, and its citations of files."""
+
+    language: Language = "en"
+    """The reader's, for the model's own phrases."""
+    text: str = ""
+    citations: list[FileMark] = field(default_factory=list[FileMark])
+
+    def paragraph(self, text: str, source: EvidencePassage | None = None) -> None:
+        """Add a paragraph, with its citation if it has a source."""
+        self.text += "\n\n" if self.text and text else ""
+        self._cited(text, source or EvidencePassage(""))
+
+    def say(self, phrase: str, joint: str = "and", **names: list[str]) -> None:
+        """Add a paragraph with one of the model's own phrases, each list of ``names`` set into it."""
+        said = partial(phrases.said, language=self.language)
+        listed = {key: phrases.listed(list(map(said, values)), said(joint)) for key, values in names.items()}
+        self.paragraph(said(phrase).format(**listed))
+
+    def lines(self, heading: str, units: Iterable[tuple[Unit, EvidencePassage]]) -> None:
+        """Add a heading with list items and table rows below it, each with its source."""
+        self.paragraph(phrases.said(heading, self.language))
+        above: object = self
+        for unit, source in units:
+            opens, above = _table_of(unit) != above, _table_of(unit)
+            if opens and unit.table:
+                self.paragraph(unit.table.caption)
+            if _has_all_cells(unit):
+                self._row(unit, source, opens=opens)
+            else:
+                # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
+                self.text += "\n\n- " if opens else "\n- "
+                self._cited("; ".join(unit.cells) or unit.text, source)
+
+    def answer(self) -> Answer:
+        """Return the finished answer."""
+        return Answer(self.text, tuple(self.citations))
+
+    def _row(self, unit: Unit, source: EvidencePassage, *, opens: bool) -> None:
+        if opens and unit.table:
+            header = " | ".join(map(_cell, unit.table.header))
+            self.paragraph(f"| {header} |\n|{'---|' * len(unit.table.header)}")
+        self.text += "\n| "
+        self._cited(" | ".join(map(_cell, unit.cells)), source)
+        self.text += " |"
+
+    def _cited(self, text: str, source: EvidencePassage) -> None:
+        """Add ``text`` and its citation: a marker, or an annotation of the file.
+
+        Reference numbers of the source are escaped where the client would take them for citation markers.
+        """
+        self.text += _REFERENCE.sub(r"\\[", text) if source.cite else text
+        if source.file_id:
+            self.citations.append(FileMark(len(self.text), source.file_id, source.document))
+        self.text += f" {source.cite}" if source.cite else ""
+
+
+def _has_all_cells(unit: Unit) -> bool:
+    """Return whether a unit is a row with a cell for each column of its header."""
+    return unit.table is not None and len(unit.cells) == len(unit.table.header)
+
+
+def _table_of(unit: Unit) -> object:
+    """Return the table of a row with whether the row fits its header, and None for a sentence."""
+    return (unit.table, _has_all_cells(unit)) if unit.table else None
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
