@@ -75,6 +75,7 @@ def test_a_schema_that_cannot_be_filled_in_time_is_refused(schema: Json) -> None
 def test_a_pattern_takes_time_linear_in_the_text() -> None:
     assert filled(field(type="string", pattern="^(a+)+$"), "a" * 20_000 + "b") == {"q": "a"}
     assert filled(field(type="string", pattern="^b+$"), "It is bbb.") == {"q": "bbb"}
+    assert filled(field(type="string", pattern="[一-丁]" * 400)) == {"q": "一" * 400}
 
 
 def test_recursive_and_extreme_schemas_are_filled() -> None:

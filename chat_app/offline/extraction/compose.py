@@ -7,6 +7,7 @@ with what was searched.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -48,7 +49,7 @@ _MOST_ASIDE: Final = 3
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
-    draft = _Draft(language_of(newest or question))
+    draft = Draft(language_of(newest or question))
     _offered_names(draft, evidence)
     opening = draft.text
     asked = read_question(
@@ -87,7 +88,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: _Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
+def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
     """Add the best sentences and rows; those that are no clear answer only where nothing else answers."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
     if selection.shares_terms and not selection.quotes and not answered:
@@ -136,7 +137,7 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     )
 
 
-def _pairs(draft: _Draft, evidence: Evidence, *, aside: bool) -> None:
+def _pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
     """Add what labels say of one another; of a pair that is silent it is said that it is."""
     for pair in evidence.pairs:
         unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
@@ -159,11 +160,16 @@ def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]
             lines += [(line, passage) for line in found]
             kinds += [(aside and record.severity != CONTRAINDICATED, passage.document)] * len(found)
     most = _MOST_ASIDE + sum(not other for other, _ in kinds) if aside else _MOST_OF_A_PAIR
-    in_turn = sorted(range(len(lines)), key=lambda place: (kinds[place][0], kinds[:place].count(kinds[place])))
-    return [lines[place] for place in sorted(in_turn[:most], key=lambda place: (kinds[place][0], place))]
+    turns: Counter[tuple[bool, str]] = Counter()
+    in_turn: list[tuple[bool, int, int]] = []
+    for place, kind in enumerate(kinds):
+        in_turn.append((kind[0], turns[kind], place))
+        turns[kind] += 1
+    chosen = sorted((other, place) for other, _, place in sorted(in_turn)[:most])
+    return [lines[place] for _, place in chosen]
 
 
-def _record(draft: _Draft, parts: Collection[str], record: EvidenceRecord) -> None:
+def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
     """Add the fields of a record that the question asks for."""
     source = EvidencePassage("", cite=record.cite)
     if PRODUCTS in parts:
@@ -175,7 +181,7 @@ def _record(draft: _Draft, parts: Collection[str], record: EvidenceRecord) -> No
             draft.paragraph(phrase.format(name=record.name, names=phrases.listed(list(names))), source)
 
 
-def _classes(draft: _Draft, evidence: Evidence) -> None:
+def _classes(draft: Draft, evidence: Evidence) -> None:
     """List the members of a class."""
     records = [one for lookup in evidence.lookups for one in lookup.records if one.matched == "class"]
     rows = (((one.name, ", ".join(one.drug_classes), ", ".join(one.brand_names)), one) for one in records)
@@ -184,7 +190,7 @@ def _classes(draft: _Draft, evidence: Evidence) -> None:
 
 
 def _table(
-    draft: _Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
+    draft: Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
 ) -> None:
     """Add a table on records, if there are any."""
     table = Table("", columns)
@@ -197,11 +203,11 @@ def _table(
         draft.lines(heading, units)
 
 
-def _titled(draft: _Draft, block: TitledLines) -> None:
+def _titled(draft: Draft, block: TitledLines) -> None:
     draft.lines(block.title, ((Unit(line), EvidencePassage(line, cite=block.cite)) for line in block.lines))
 
 
-def _empty_handed(draft: _Draft, evidence: Evidence) -> None:
+def _empty_handed(draft: Draft, evidence: Evidence) -> None:
     """Name failed searches; if nothing was found, also name what was searched."""
     found = bool(draft.text)
     if evidence.failures:
@@ -214,7 +220,7 @@ def _empty_handed(draft: _Draft, evidence: Evidence) -> None:
         draft.paragraph(absent)
 
 
-def _offered_names(draft: _Draft, evidence: Evidence) -> None:
+def _offered_names(draft: Draft, evidence: Evidence) -> None:
     """Ask for the medicine where the name in the question is not known, before anything is quoted."""
     guesses = [lookup for lookup in evidence.lookups if not any(record.is_named for record in lookup.records)]
     if offered := list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions)):
@@ -223,7 +229,7 @@ def _offered_names(draft: _Draft, evidence: Evidence) -> None:
 
 
 @dataclass
-class _Draft:
+class Draft:
     """The text of an answer so far, and its citations of files."""
 
     language: Language = "en"

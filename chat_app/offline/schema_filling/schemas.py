@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -11,6 +12,9 @@ from chat_app.offline.wire.schema_limits import at_reference, matcher
 
 Json = dict[str, Any]
 _LONGEST_REFERENCE: Final = 12
+# The standard library's own reading of a pattern has no public name.
+_parser: Any = import_module("re._parser")
+_compiler: Any = import_module("re._compiler")
 _EXACT: Final = 2**53
 """Larger whole numbers stay floats: JSON readers take at most 64 bits."""
 FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
@@ -29,7 +33,7 @@ FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "uri": (re.compile(r"\bhttps?://[\w./?=&%#-]*[\w/]", re.ASCII), "about:blank"),
 }
 """For each format, the pattern that finds a value in a text, and the value that means none is known."""
-_CHARACTERS: Final = "0Aa -_" + "".join(map(chr, range(33, 0x3000)))
+_CHARACTERS: Final = "0Aa -_" + "".join(map(chr, range(33, 127))) + "é中"
 """What a character of a pattern may be, in the order of preference."""
 
 
@@ -172,9 +176,7 @@ def default_text(schema: Json) -> str:
 
 def emptiest(pattern: str) -> str:
     """Return a short string that ``pattern`` matches, as a rule: zeros for digits."""
-    # The standard library's own reading of a pattern; it has no public name.
-    parser: Any = import_module("re._parser")
-    return "".join(map(_emptiest, parser.parse(pattern)))
+    return "".join(map(_emptiest, _parser.parse(pattern)))
 
 
 def _emptiest(part: Any) -> str:
@@ -182,11 +184,12 @@ def _emptiest(part: Any) -> str:
     match name:
         case "LITERAL":
             return chr(argument)
-        case "NOT_LITERAL" | "ANY" | "IN":
-            compiler: Any = import_module("re._compiler")
-            parser: Any = import_module("re._parser")
-            one = compiler.compile(parser.SubPattern(parser.State(), [part]))
-            return next(filter(one.match, _CHARACTERS), "")
+        case "ANY":
+            return "0"
+        case "NOT_LITERAL":
+            return _character(((_parser.NEGATE, None), (_parser.LITERAL, argument)))
+        case "IN":
+            return _character(tuple(argument))
         case "MAX_REPEAT" | "MIN_REPEAT":
             return int(argument[0]) * "".join(map(_emptiest, argument[2]))
         case "SUBPATTERN":
@@ -195,3 +198,13 @@ def _emptiest(part: Any) -> str:
             return "".join(map(_emptiest, argument[1][0]))
         case _:
             return ""
+
+
+@lru_cache(maxsize=1_024)
+def _character(choices: tuple[Any, ...]) -> str:
+    """Return a character of a class: the first of a range or literal, or one of a few that its categories take."""
+    kind, first = str(choices[0][0]), choices[0][1]
+    if kind in {"LITERAL", "RANGE"}:
+        return chr(first if kind == "LITERAL" else first[0])
+    one = _compiler.compile(_parser.SubPattern(_parser.State(), [(_parser.IN, list(choices))]))
+    return next(filter(one.match, _CHARACTERS), "")
