@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from chat_app.agent.statements.support import unsupported
-from tests.support.statements.pairs import Pair, build_pairs
+from tests.support.statements.pairs import Pair, build_label_pairs, build_pairs
 from tools.drug_database import DrugDatabase
 from tools.drug_database.importers import demo
 from tools.types import Passage
 
 pytestmark = pytest.mark.slow
 
-GUIDELINES = Path(os.environ.get("ASCLEPIUS_SHARED", "../shared")) / "data" / "guidelines"
+SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", "../shared")) / "data"
 LEAST_PRECISION = 0.95
 LEAST_RECALL = 0.90
 
@@ -26,14 +26,17 @@ def drug_names() -> list[str]:
     return sorted({name for record in demo.records() if " " not in (name := record.generic_name) and len(name) > 5})
 
 
-@pytest.mark.parametrize("with_published", [False, True], ids=["demonstration", "published"])
-async def test_precision_and_recall_on_the_held_out_half(milvus_uri: str, with_published: bool) -> None:
-    if with_published and not GUIDELINES.is_dir():
-        pytest.skip("the published guidelines are not here (ASCLEPIUS_SHARED)")
+@pytest.mark.parametrize("sources", ["demonstration", "published", "labels"])
+async def test_precision_and_recall_on_the_held_out_half(milvus_uri: str, sources: str) -> None:
+    if sources != "demonstration" and not SHARED.is_dir():
+        pytest.skip("the published guidelines and labels are not here (ASCLEPIUS_SHARED)")
     drugs = DrugDatabase(milvus_uri)
     await drugs.load_demo()
     await drugs.load()
-    pairs = build_pairs(drug_names(), GUIDELINES if with_published else None)
+    if sources == "labels":
+        pairs = build_label_pairs(drug_names(), SHARED)
+    else:
+        pairs = build_pairs(drug_names(), SHARED / "guidelines" if sources == "published" else None)
     held_out = [pair for pair in pairs if not pair.is_for_development]
     assert len(held_out) >= 300
 

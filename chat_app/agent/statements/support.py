@@ -22,7 +22,7 @@ from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.stemming import stem
 from tools.language.terms import clean, term, terms
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.common_words import rareness
 from tools.language.vocabulary.text_language import language_of
 from tools.types import Passage
 
@@ -172,10 +172,10 @@ def _misplaced(statement: str, repeated: Sequence[_Unit], sources: Sequence[_Sou
 
 
 def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
-    """Return whether the rare ``word`` is in none of the sources, in any form."""
+    """Return whether ``word``, in no list of common words, is in none of the sources, in any form."""
     if any(word in source.words for source in sources) or len(word) < _RARE:
         return False
-    if is_ordinary(word) or is_ordinary(stem(word)):
+    if rareness(word) < 1 or rareness(stem(word)) < 1:
         return False
     near = (other for source in sources for other in source.words if other[:_START_LETTERS] == word[:_START_LETTERS])
     return term(word) not in map(term, near)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from tests.support.statements.label_passages import label_passages, reworded
 from tests.support.statements.paraphrases import PARAPHRASES
 from tools.documents.page_words import page_texts
 from tools.language.sentences import sentences
@@ -78,17 +79,39 @@ def build_pairs(drugs: Sequence[str], shared: Path | None, *, each: int = 110) -
     """Return the pairs; ``drugs`` are the names that replace others, ``shared`` the folder of guideline PDFs."""
     passages = [*_demo_passages(), *(_pdf_passages(shared) if shared else ())]
     rng = random.Random(20_261_122)
+    found = _found(passages, rng)
+    true = [Pair("verbatim", *one) for one in found[: 2 * each]]
+    return [*true, *_edited(found, rng, drugs, each), *_paraphrased(passages)]
+
+
+def build_label_pairs(drugs: Sequence[str], shared: Path, *, each: int = 120) -> list[Pair]:
+    """Return pairs of published labels: sentences, the same reworded by rules, and both with one change."""
+    rng = random.Random(20_261_126)
+    found = _found(label_passages(shared), rng)
+    other = [(*one[:2], changed) for one in found if (changed := reworded(one[2], rng))]
+    rng.shuffle(other)
+    true = [Pair("verbatim", *one) for one in found[:each]] + [Pair("paraphrase", *one) for one in other[: 2 * each]]
+    return [*true, *_edited(found[each:], rng, drugs, each // 2), *_edited(other[2 * each :], rng, drugs, each // 2)]
+
+
+def _found(passages: Sequence[tuple[str, str]], rng: random.Random) -> list[tuple[str, str, str]]:
     found = [(document, passage, sentence) for document, passage in passages for sentence in _sentences(passage)]
     rng.shuffle(found)
-    pairs = [Pair("verbatim", *one) for one in found[: 2 * each]]
-    for kind, change in (("number", _number), ("unit", _unit), ("negation", _negation), ("drug", _drug)):
+    return found
+
+
+def _edited(
+    found: Sequence[tuple[str, str, str]], rng: random.Random, drugs: Sequence[str], each: int
+) -> Iterator[Pair]:
+    changes: dict[Kind, Callable[[str, random.Random, Sequence[str]], str | None]]
+    changes = {"number": _number, "unit": _unit, "negation": _negation, "drug": _drug}
+    for kind, change in changes.items():
         changed: list[Pair] = []
         for document, passage, sentence in found:
             other = change(sentence, rng, drugs)
             if other is not None and other != sentence and len(changed) < each:
                 changed.append(Pair(kind, document, passage, other))
-        pairs += changed
-    return [*pairs, *_paraphrased(passages)]
+        yield from changed
 
 
 def _paraphrased(passages: Sequence[tuple[str, str]]) -> Iterator[Pair]:
