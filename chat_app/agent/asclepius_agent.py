@@ -19,11 +19,13 @@ from chat_app.answer_options import AnswerLanguage, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
-from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
+from chat_app.safety.emergency_classifier import EXPOSURE, LEAST_WITH_EXCESS, emergency_model
 from chat_app.safety.emergency_notice import emergency_notice
+from tools.drug_database.drug_tools import ABOVE
+from tools.drug_database.labels.dose_limits import clauses_with_amounts
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
-from tools.types import Function
+from tools.types import Function, FunctionOutput
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
@@ -127,21 +129,39 @@ class AsclepiusHealthcareAgent:
 
     def _request(self, message: str, options: ConsultOptions) -> TurnRequest:
         self.check_message(message)
-        emergency = None if self._emergency_text == NO_NOTICE else emergency_notice(message, self._emergency_text)
         request = self._ordinary(message, options)
-        if emergency is None:
+        if self._emergency_text == NO_NOTICE:
             return request
-        request = replace(request, notices=(emergency, *request.notices))
-        return replace(request, prepare=self._for_exposure if emergency_model(EXPOSURE).recognises(message) else None)
+        if emergency_model().recognises(message):
+            request = self._announced(request)
+            if emergency_model(EXPOSURE).recognises(message):
+                return replace(request, prepare=self._for_exposure)
+        is_likely = emergency_model().probability(message) >= LEAST_WITH_EXCESS and any(clauses_with_amounts(message))
+        return replace(request, prepare=self._for_amounts if is_likely else None)
+
+    def _announced(self, request: TurnRequest) -> TurnRequest:
+        if any(notice.comes_first for notice in request.notices):
+            return request
+        return replace(request, notices=(emergency_notice(request.message, self._emergency_text), *request.notices))
+
+    async def _for_amounts(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
+        """Treat a question that states far more of a medicine than its labels allow as one about an overdose."""
+        found = await self._overdosage(request, request.message)
+        above = isinstance(found.output, dict) and found.output.get(ABOVE)
+        return await self._for_exposure(self._announced(request), recent) if above else request
+
+    async def _overdosage(self, request: TurnRequest, question: str) -> FunctionOutput:
+        names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
+        call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": question}))
+        return await self._tools.execute(call)
 
     async def _for_exposure(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
         """Search Overdosage sections beside all other sources, and withhold doses where a medicine is named.
 
         A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it.
         """
+        found = await self._overdosage(request, "\n".join(recent))
         names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
-        call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": "\n".join(recent)}))
-        found = await self._tools.execute(call)
         return replace(
             request,
             tools=(*names, *request.tools),

@@ -166,7 +166,7 @@ class OpenAIResponseManager:
             opened = self._chats.open(options.conversation_id, options.user_id, model_key=key)
             async with opened as conversation:
                 yield started.model_copy(update={"conversation_id": conversation.id})
-                answer = TurnAnswer(conversation, request.notices)
+                answer = TurnAnswer(conversation)
                 # Beside the turn, so that a slow store does not delay the first word.
                 reporting = asyncio.create_task(
                     conversation.report(options.turn_id, StreamingState(status="streaming")), name="streaming state"
@@ -211,6 +211,7 @@ class OpenAIResponseManager:
         asked = [message.content for message in conversation.messages if message.role == "user"]
         recent = [*asked[-_RECENT_QUESTIONS:], request.message]
         request = await request.prepare(request, recent) if request.prepare else request
+        answer.notices = request.notices
         options = request.options
         store, tools = await self._search(request, conversation)
         tools = self._tools.relevant(tools, "\n".join(recent))

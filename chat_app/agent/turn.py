@@ -72,9 +72,10 @@ class ConsultResult(Frozen):
 class TurnAnswer:
     """Turns the runner's events into the reader's, and keeps what has to be recorded."""
 
-    def __init__(self, conversation: Conversation, notices: Sequence[Notice] = ()) -> None:
+    def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._notices = notices
+        self.notices: Sequence[Notice] = ()
+        """Shown before the answer."""
         self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
         self.render_output = self._citations.render_output
         self.text = TextBuffer()
@@ -90,7 +91,7 @@ class TurnAnswer:
 
     def begin(self) -> Sequence[AgentEvent]:
         """Return the notices that precede the answer."""
-        return (*self._notices, *self._new_notices())
+        return (*self.notices, *self._new_notices())
 
     def shown(self, event: RunnerEvent) -> Sequence[AgentEvent]:
         """Return what the reader gets for one event of the runner."""

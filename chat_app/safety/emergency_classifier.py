@@ -19,6 +19,8 @@ from tools.types import Frozen
 
 EMERGENCY: Final[Path] = DATA / "emergency_weights.json"
 EXPOSURE: Final[Path] = DATA / "exposure_weights.json"
+LEAST_WITH_EXCESS: Final = 0.05
+"""Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
 _LONGEST: Final = 20_000
 
 

@@ -7,7 +7,6 @@ from importlib import resources
 from typing import Final
 
 from chat_app.events import Notice
-from chat_app.safety.emergency_classifier import emergency_model
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.text_language import language_of
 
@@ -17,12 +16,7 @@ TEXTS: Final[dict[Language, str]] = json.loads(
 ENGLISH: Final = TEXTS["en"]
 
 
-def emergency_notice(question: str, text: str | None = None) -> Notice | None:
-    """Return the notice for ``question``, or None when it tells of no emergency.
-
-    ``text`` is the installation's own. The shipped text is in the language of the question.
-    """
-    if not emergency_model().recognises(question):
-        return None
+def emergency_notice(question: str, text: str | None = None) -> Notice:
+    """Return the notice for an emergency; ``text`` is the installation's own, else it is in the question's language."""
     message = text or TEXTS[language_of(question)]
     return Notice(code="emergency", params={"text": message}, message=message)

@@ -7,6 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from tools.drug_database.database import DrugDatabase
+from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels
 from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.labels.record_rendering import label_result, section_passage, tool_result
 from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, Label, SectionName
@@ -18,6 +19,8 @@ from tools.types import Passage, Phrase, ToolPresentation, ToolResult
 _SECTION: Final[SectionName] = "overdosage"
 _ANTIDOTE: Final[SectionName] = "dosage"
 _UNNAMED: Final = "Call the emergency number. No medicine of the drug database is named, so no label was searched."
+ABOVE: Final = "above_labelled_doses"
+"""Key of the result of ``search_overdosage`` for a question that states more of a medicine than its labels allow."""
 _NO_SECTION: Final = (
     "Call the emergency number, or in an overdose of {name} a poison centre. No label of it with an Overdosage "
     "section is loaded."
@@ -125,11 +128,15 @@ class _Tools:
     async def search_overdosage(self, question: str) -> ToolResult:
         """Search the labels of the medicines that a question names for Overdosage sections, and antidotes' Dosage.
 
+        `above_labelled_doses` tells whether the question states far more of a medicine than its labels allow.
+
         Args:
             question: The whole question, with the medicines as the user named them.
         """
         _check_lengths([question])
-        return overdosage_result(question, await self._database.named(question))
+        named = {clause: await self._database.named(clause) for clause in clauses_with_amounts(question)}
+        above = any(exceeds_labels(clause, records) for clause, records in named.items())
+        return overdosage_result(question, await self._database.named(question), above=above)
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -144,7 +151,7 @@ def _check_lengths(values: Iterable[str | None]) -> None:
         raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")
 
 
-def overdosage_result(question: str, records: Sequence[DrugRecord]) -> ToolResult:
+def overdosage_result(question: str, records: Sequence[DrugRecord], *, above: bool) -> ToolResult:
     """Return the Overdosage section of the first label of each record that has one, and the Dosage of antidotes.
 
     An antidote is a medicine without such a section that the section of another named one speaks of.
@@ -168,7 +175,7 @@ def overdosage_result(question: str, records: Sequence[DrugRecord]) -> ToolResul
             results.append(row)
     summary = Phrase(text="{count} sections", singular="{count} section", values={"count": len(passages)})
     subject = ", ".join(record.generic_name for record in records)
-    data: JsonValue = {"question": question, "pairs": pairs, "results": results}
+    data: JsonValue = {"question": question, "pairs": pairs, "results": results, ABOVE: above}
     return ToolResult(data=data, passages=tuple(passages), summary=summary, subject=subject)
 
 

@@ -1,0 +1,57 @@
+"""Amounts in questions, compared with the highest doses of labels."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.drug_database.importers import demo
+from tools.drug_database.labels.dose_limits import clauses_with_amounts, daily_amounts, exceeds_labels, highest_doses
+from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
+
+SOURCE = DataSource(id="source", title="Labels", publisher="Nobody")
+
+
+def record(dosage: tuple[str, ...], warnings: tuple[str, ...] = ()) -> DrugRecord:
+    label = Label(source=SOURCE, sections={"dosage": dosage, "warnings": warnings})
+    return DrugRecord(key="example", generic_name="example", ingredients=("example",), labels=(label,))
+
+
+RECORD = record(
+    ("Start example at 80 mg twice daily, up to 640 mg per day.", "In adults of 90 kg give 2 mg/kg."),
+    ("In rats 900 g were fatal.",),
+)
+
+
+def test_the_highest_dose_of_a_label_counts_each_dose_of_a_day() -> None:
+    assert highest_doses(RECORD) == {"mass": 640.0}
+    assert daily_amounts("400 mg twice daily") == {"mass": 800.0}
+    assert daily_amounts("10 mg/kg at 70 kg", 100) == {"mass": 1000.0}
+    assert daily_amounts("5 mg/mL and 20 mg/dL, weight 70 kg") == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "above"),
+    [
+        ("Example 2 g two hours ago", True),
+        ("Example 1,5 g vor einer Stunde", True),
+        ("2000 mg example, what now", True),
+        ("Example 640 mg a day", False),
+        ("Example 1.2 g", False),
+        ("Example level 5 mg/L at 90 kg", False),
+    ],
+)
+def test_an_amount_far_above_the_labels_is_an_excess(question: str, above: bool) -> None:
+    assert any(exceeds_labels(clause, [RECORD]) for clause in clauses_with_amounts(question)) == above
+
+
+def test_an_amount_belongs_to_the_medicine_of_its_clause() -> None:
+    assert list(clauses_with_amounts("Other 40 mg, example and 2 g of more")) == ["Other 40 mg", " 2 g of more"]
+    assert not exceeds_labels("example or other 2 g", [RECORD, RECORD])
+    assert not exceeds_labels("2 g", [])
+
+
+def test_what_labels_say_of_doses_is_no_excess() -> None:
+    for one in demo.records():
+        dosage = one.label.sections.get("dosage", ())
+        clauses = (clause for sentence in dosage for clause in clauses_with_amounts(sentence))
+        assert not any(exceeds_labels(clause, [record(dosage)]) for clause in clauses)
