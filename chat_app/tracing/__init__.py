@@ -8,7 +8,6 @@ from chat_app.tracing.app_trace import GeneratorTrace, trace_app_generator
 from chat_app.tracing.call_logger import GeneratorCallLogger, trace_generator_call
 from chat_app.tracing.log_guard import guard_logs
 from chat_app.tracing.state_logger import GeneratorStateLogger, trace_generator_states
-from chat_app.tracing.timings import TurnClock, TurnTimings
 from chat_app.tracing.trace_files import TraceFolder
 from chat_app.tracing.turn_recorder import TurnRecorder, turn_recorder
 from chat_app.tracing.writer import TraceWriter
@@ -19,9 +18,7 @@ __all__ = [
     "GeneratorTrace",
     "TraceFolder",
     "TraceWriter",
-    "TurnClock",
     "TurnRecorder",
-    "TurnTimings",
     "guard_logs",
     "trace_app_generator",
     "trace_generator_call",

@@ -21,7 +21,7 @@ from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.turns.turn_log import Cursor
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api, frames
 from tests.support.engine import clinic
 from tests.support.page_server import fake_page

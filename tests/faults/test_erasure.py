@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from sqlalchemy import text
 
 from chat_app.interface.user_data import erase_user, keep_purging, purge, user_data
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api, ask
 from tests.support.engine import adapter, chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, Status, calls_reply, text_reply

@@ -13,7 +13,7 @@ import jwt
 import pytest
 
 from chat_app.interface.security.accounts import hash_password
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, Frame, api, ask
 from tests.support.engine import clinic, guideline_tool
 from tests.support.scripted_server import ScriptedServer, text_reply

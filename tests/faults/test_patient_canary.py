@@ -31,7 +31,7 @@ from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, TextDelta, T
 from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
 from chat_app.generation.prompt import Prompt
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Session
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing import guard_logs, trace_app_generator, turn_recorder

@@ -19,9 +19,9 @@ from redis.asyncio import Redis
 
 from chat_app.embedded.redis_binary import redis_binary
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
-from chat_app.sessions import Message, RedisSessionStore, StreamingState
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_lock import LOCK_SECONDS
-from chat_app.sessions.session_store import Session
+from chat_app.sessions.session_store import Message, Session, StreamingState
 from tests.support.services import accepts, wait_until
 from tools.types import Passage
 

@@ -24,7 +24,7 @@ from chat_app.events import (
     ToolOutputRunItem,
     TurnStarted,
 )
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.engine import (
     KEY,
     chained,

@@ -25,7 +25,7 @@ from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api, ask, text_of
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from chat_app.audit import AuditEntry, DatabaseAuditLog
 from chat_app.errors import ConfigurationError
 from chat_app.interface.api.records.cds_routes import HookRequest
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.settings import Settings
 from tests.support.api_server import Api, api
 from tests.support.written_files import holding

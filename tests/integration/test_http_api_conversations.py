@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from chat_app.interface.history.branches import MAIN
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api, ask, frames
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, WaitFor, calls_reply, text_reply

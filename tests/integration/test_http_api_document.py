@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from chat_app import __version__
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, calls_reply, text_reply

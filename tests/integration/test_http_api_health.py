@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api
 from tests.support.engine import adapter
 from tests.support.scripted_server import ScriptedServer, Status, WaitFor

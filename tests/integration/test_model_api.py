@@ -18,7 +18,7 @@ from sqlalchemy import text as sql
 
 from chat_app.interface.security.accounts import Scope, api_keys_at, create_key
 from chat_app.safety.emergency_notice import ENGLISH
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, Status, WaitFor, calls_reply, text_reply

@@ -31,7 +31,7 @@ from chat_app.interface.keeping.stored_turns import unfinished_turns
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurns
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 
 
 @pytest.fixture

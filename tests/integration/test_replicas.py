@@ -26,8 +26,8 @@ from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.user_limits import MOST_OF_USER
 from chat_app.interface.turns.live_turns import LiveTurns
-from chat_app.sessions import RedisSessionStore
 from chat_app.sessions.held_files import Held
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asking, seen, socket_of
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 import pytest
 from redis.asyncio import Redis
 
-from chat_app.sessions import Message, RedisSessionStore, SessionSummary
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import Message, SessionSummary
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import pytest
 from redis.asyncio import ConnectionPool, Redis
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionBusy, SessionStoreUnavailable
-from chat_app.sessions import Message, RedisSessionStore, StreamingState, is_session_id, new_session_id
 from chat_app.sessions.batched_redis import BatchedRedis
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import Message, StreamingState, is_session_id, new_session_id
 from tools.types import Passage
 
 

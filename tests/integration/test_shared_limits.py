@@ -10,7 +10,7 @@ import pytest
 
 from chat_app.interface.security.password_login import FREE_TRIES, LoginThrottle, TooManyLogins
 from chat_app.interface.security.user_limits import MOST_OF_USER, TooManyQuestions, UploadRoom, UserLimits
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.tallies import Tallies
 
 

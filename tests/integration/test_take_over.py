@@ -24,7 +24,7 @@ from chat_app.interface.keeping.take_over import resumable_conversation, unseen
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import TurnLog
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.integration.test_replicas import pair, read, read_of, signed_in
 from tests.support.engine import clinic, ended, guideline_tool, passage, text_of
 from tests.support.scripted_server import (

@@ -38,7 +38,8 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.settings import DiagnosticsSettings
-from chat_app.tracing import TurnClock, TurnRecorder, turn_recorder
+from chat_app.tracing import TurnRecorder, turn_recorder
+from chat_app.tracing.timings import TurnClock
 from tests.support.engine import chained, clinic, consult, guideline_tool, question, runner
 from tests.support.scripted_server import (
     Event,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_app.sessions import Message, RedisSessionStore, Session, new_session_id
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import Message, Session, new_session_id
 from tools.types import Passage
 
 texts = st.text(max_size=60)

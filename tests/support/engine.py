@@ -21,7 +21,7 @@ from chat_app.events import AgentEvent, RunItemStreamEvent, RunnerResult, TextDe
 from chat_app.generation.generator import Generator
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
-from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.scripted_server import Event, Json, Request, ScriptedServer, Step
 from tools.function_tool import FunctionTool
 from tools.tool_manager import ToolManager

@@ -12,8 +12,9 @@ from redis.asyncio import Redis
 from chat_app.agent.chat_manager import NEW_CONVERSATION, NOT_SAVED, ChatManager, title_of
 from chat_app.answer_options import ConsultOptions
 from chat_app.events import Notice, Outcome, RunnerResult, TurnStarted
-from chat_app.sessions import Message, RedisSessionStore, new_session_id
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_lock import LOCK_SECONDS
+from chat_app.sessions.session_store import Message, new_session_id
 from tests.support.engine import chained, clinic, consult, ended, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, calls_reply, text_reply
 from tools.function_tool import FunctionTool
