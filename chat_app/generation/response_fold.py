@@ -330,10 +330,11 @@ class ResponseFold:
         return updates
 
     def _terminal_messages(self, items: Sequence[MessageItem]) -> list[Update]:
-        updates: list[Update] = []
-        for item, known in zip(
-            items, self._messages.matched([(item.id, _joined(item)) for item in items]), strict=True
-        ):
+        texts = [(item.id, _joined(item)) for item in items]
+        updates = self._shown.changed(self._messages.merged(texts[0][1])) if len(texts) == 1 else []
+        matched = self._messages.matched(texts)
+        updates += self._shown.changed(self._messages.repeats(matched))
+        for item, known in zip(items, matched, strict=True):
             self.items.append(item)
             message = known or self._messages.only_finished(Place(item.id), _joined(item))
             updates += self._message_done(item, message)

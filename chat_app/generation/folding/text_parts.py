@@ -143,6 +143,7 @@ class StreamedMessages:
 
     def finish_part(self, place: Place, kind: PartKind, text: str) -> list[Change]:
         """Compare a finished text with what was streamed of it."""
+        merged = self.merged(text)
         message = self._finished(place, text)
         parts = message.of_kind(kind)
         index = place.content_index or 0
@@ -153,7 +154,26 @@ class StreamedMessages:
             # A second message under the same id looks like a repeat until its end arrives.
             message = self._begin(place)
             part, streamed = message.part(kind, index), ""
-        return self._settle(message, [part], streamed, text)
+        return [*merged, *self._settle(message, [part], streamed, text)]
+
+    def merged(self, text: str) -> list[Change]:
+        """Join all messages if they are one line of a finished ``text``: the server has named its pieces apart."""
+        said = [message for message in self._messages if message.text]
+        if len(said) < 2 or not _is_broken([message.text for message in said], text):
+            return []
+        first, *others = said
+        self._messages = [message for message in self._messages if message not in others]
+        self._last = first
+        first.ids.update(*(message.ids for message in others))
+        first.parts = [StreamedPart("text", 0, TextBuffer(text))]
+        return [*(Change(message, "", replaces=True) for message in others), Change(first, text, replaces=True)]
+
+    def repeats(self, whole: Sequence[StreamedMessage | None]) -> list[Change]:
+        """Drop the messages that the terminal event lacks and whose text is that of one that it has."""
+        texts = {message.text.strip() for message in whole if message is not None}
+        again = [m for m in self._messages if m not in whole and m.text and m.text.strip() in texts]
+        self._messages = [message for message in self._messages if message not in again]
+        return [Change(message, "", replaces=True) for message in again]
 
     def finished(self, place: Place, text: str) -> StreamedMessage:
         """Return the message that ends with ``text``; it takes no more streamed text under other ids."""
@@ -298,6 +318,19 @@ _WAYS: Final[tuple[Callable[[StreamedMessage, str, str, bool], bool], ...]] = (
 
 def _compact(text: str) -> str:
     return "".join(text.split())
+
+
+def _is_broken(texts: Sequence[str], whole: str) -> bool:
+    """Return whether ``whole`` joins ``texts``, and goes on in the same line where one of them ends."""
+    if _compact("".join(texts)) != _compact(whole):
+        return False
+    rest = whole
+    for text in texts[:-1]:
+        for character in _compact(text):
+            rest = rest[rest.index(character) + 1 :]
+        if "\n" not in rest[: len(rest) - len(rest.lstrip())]:
+            return True
+    return False
 
 
 def _agree(one: int | None, other: int | None) -> bool:
