@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zipfile
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.drugs import rolled_up
+from tools.bounded_xml import parse_xml
 from tools.drug_database.source_files.container import entries
 from tools.errors import SourceRejected
 
@@ -279,6 +281,11 @@ class TestSpl:
         )
         with pytest.raises(SourceRejected, match="document type or entities"):
             rolled_up(file)
+
+    def test_a_document_type_is_seen_in_any_encoding(self, tmp_path: Path) -> None:
+        attack = '<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "a">]><document xmlns="urn:hl7-org:v3">&a;</document>'
+        with pytest.raises(SourceRejected, match="document type or entities"):
+            parse_xml(io.BytesIO(attack.encode("utf-16")), "attack.xml", most_bytes=1_000)
 
     def test_deep_and_broken_xml_are_one_sentence(self, tmp_path: Path) -> None:
         file = tmp_path / "deep.xml"

@@ -148,9 +148,9 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
 def test_a_word_document_with_entities_or_a_bomb_inside_is_refused(tmp_path: Path) -> None:
     """Row 38 of the fault list."""
     entity = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]>'
-    with pytest.raises(SourceRejected, match="declarations"):
+    with pytest.raises(SourceRejected, match="document type or entities"):
         read_docx(write_docx(tmp_path / "entity.docx", "", entity))
-    with pytest.raises(SourceRejected, match="unpacks to more"):
+    with pytest.raises(SourceRejected, match="holds more XML"):
         read_docx(write_docx(tmp_path / "bomb.docx", " " * 60_000_000))
     (tmp_path / "broken.docx").write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(SourceRejected, match="damaged"):

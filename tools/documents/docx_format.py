@@ -1,14 +1,12 @@
-"""Parse Word documents (DOCX) into blocks. Runs in the worker process.
-
-A part with a DOCTYPE or an entity is refused before it is parsed, so no entity is ever expanded.
-"""
+"""Parse Word documents (DOCX) into blocks. Runs in the worker process."""
 
 import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element
 
+from tools.bounded_xml import parse_xml
 from tools.documents.models import Block, Extraction, PageContent, TableRows
 from tools.documents.tables.page_tables import table_text
 from tools.errors import SourceRejected
@@ -43,25 +41,17 @@ def read_docx(path: Path) -> Extraction:
     )
 
 
-def _part(package: zipfile.ZipFile, name: str) -> ET.Element:
-    with package.open(name) as data:
-        content = data.read(MAX_PART_BYTES + 1)
-    if len(content) > MAX_PART_BYTES:
-        raise SourceRejected("The Word document unpacks to more than a guideline may hold.")
-    if b"<!DOCTYPE" in content[:4096] or b"<!ENTITY" in content:
-        raise SourceRejected("The Word document holds declarations that no word processor writes.")
-    try:
-        return ET.fromstring(content)  # noqa: S314 - no entity, see above
-    except ET.ParseError:
-        raise SourceRejected("The file is damaged or is no Word document.") from None
+def _part(package: zipfile.ZipFile, name: str) -> Element:
+    with package.open(name) as stream:
+        return parse_xml(stream, "The Word document", most_bytes=MAX_PART_BYTES)
 
 
-def _core(core: ET.Element | None, name: str) -> str:
+def _core(core: Element | None, name: str) -> str:
     found = core.find(name) if core is not None else None
     return clean(found.text or "")[:300] if found is not None else ""
 
 
-def _blocks(root: ET.Element) -> Iterator[Block]:
+def _blocks(root: Element) -> Iterator[Block]:
     caption = ""
     for element in root:
         if element.tag == f"{_W}tbl":
@@ -82,7 +72,7 @@ def _blocks(root: ET.Element) -> Iterator[Block]:
         yield Block(kind="caption", text=caption)
 
 
-def _paragraph(element: ET.Element) -> Block | None:
+def _paragraph(element: Element) -> Block | None:
     text = _words(element)
     if not text:
         return None
@@ -98,7 +88,7 @@ def _paragraph(element: ET.Element) -> Block | None:
     return Block(kind="text", text=text)
 
 
-def _table(element: ET.Element, caption: str) -> TableRows:
+def _table(element: Element, caption: str) -> TableRows:
     rows = [
         tuple(" ".join(filter(None, map(_words, cell.iter(f"{_W}p")))) for cell in row.findall(f"{_W}tc"))
         for row in element.findall(f"{_W}tr")
@@ -107,7 +97,7 @@ def _table(element: ET.Element, caption: str) -> TableRows:
     return TableRows(caption=caption, header=filled[0] if filled else (), rows=tuple(filled[1:]))
 
 
-def _words(element: ET.Element) -> str:
+def _words(element: Element) -> str:
     parts: list[str] = []
     for node in element.iter():
         if node.tag == f"{_W}t":

@@ -43,7 +43,9 @@ def _is_heading(part: str) -> bool:
 
 def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) -> dict[SectionName, tuple[str, ...]]:
     """Return the sections that have sentences, with those on kidney and liver gathered from dosing and ``others``."""
-    found = {name: said for name, text in written.items() if (said := sentences(text))}
+    found: dict[SectionName, tuple[str, ...]] = {
+        name: said for name, text in written.items() if (said := sentences(text))
+    }
     pool = [*found.get("dosage", ()), *others]
     organs: tuple[tuple[SectionName, re.Pattern[str]], ...] = (("renal_dosing", _RENAL), ("hepatic_dosing", _HEPATIC))
     for name, words in organs:
