@@ -15,13 +15,12 @@ import pytest
 from chat_app.evaluation.page_evaluation import evaluate_pages
 from tools.documents.extract import extract
 from tools.documents.layout.block_layout import Layout
-from tools.documents.models import Extraction
+from tools.documents.models import Extraction, row_text
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.passages import passages
 from tools.documents.pdf.pdf_lines import read_page
 from tools.documents.pdf.running_heads import find_running_heads
 from tools.documents.row_places import row_stands_on
-from tools.documents.tables.page_tables import row_text
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
 from tools.language.folding import CELL_BREAK, folded

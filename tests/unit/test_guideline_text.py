@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tools.documents.document_abbreviations import Expander, find_abbreviations
 from tools.documents.models import Block, Extraction, PageContent, TableRows
 from tools.documents.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, passages
-from tools.documents.tables.page_tables import table_text
 from tools.guidelines.search.passage_index import dimension_of, passage_weights, question_weights
 from tools.guidelines.search.retrieval import closeness, fuse
 from tools.guidelines.storage.document_store import document_id
@@ -120,7 +119,7 @@ def test_each_row_of_a_table_is_a_passage_with_its_header_and_group() -> None:
         header=("Class", "Drug", "mg"),
         rows=(("Loop", "furosemide", "20-80"), ("", "torsemide", "2.5-10")),
     )
-    cut = passages(Extraction(pages=(page(1, Block(kind="table", text=table_text(table), table=table)),)))
+    cut = passages(Extraction(pages=(page(1, Block.of_table(table)),)))
 
     rows = [passage.text for passage in cut if passage.kind == "table_row"]
     assert rows == [

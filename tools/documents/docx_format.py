@@ -8,7 +8,6 @@ from xml.etree.ElementTree import Element
 
 from tools.bounded_xml import parse_xml
 from tools.documents.models import Block, Extraction, PageContent, TableRows
-from tools.documents.tables.page_tables import table_text
 from tools.errors import SourceRejected
 from tools.language.terms import clean
 
@@ -58,7 +57,7 @@ def _blocks(root: Element) -> Iterator[Block]:
             table = _table(element, caption)
             caption = ""
             if table.rows or table.header:
-                yield Block(kind="table", text=table_text(table), table=table)
+                yield Block.of_table(table)
         elif element.tag == f"{_W}p":
             if caption:
                 yield Block(kind="caption", text=caption)

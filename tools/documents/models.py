@@ -1,6 +1,7 @@
 """Models of a document that was read: its blocks, pages, tables and passages."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -31,6 +32,16 @@ class TableRows(Frozen):
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The caption, header and rows, a line each, cells parted by tabs."""
+        return "\n".join(filter(None, (self.caption, *map(row_text, (self.header, *self.rows)))))
+
+
+def row_text(cells: Sequence[str]) -> str:
+    """Join the filled cells of a row with tabs."""
+    return "\t".join(filter(None, cells))
+
 
 class Block(Frozen):
     """A paragraph, list item, heading, caption or table of one page, in reading order."""
@@ -43,6 +54,11 @@ class Block(Frozen):
     body: bool = True
     """False for text in another type than the running text: notes under tables, imprints."""
     table: TableRows | None = None
+
+    @classmethod
+    def of_table(cls, table: TableRows) -> Self:
+        """Return the block of a table."""
+        return cls(kind="table", text=table.text, table=table)
 
 
 class PageContent(Frozen):

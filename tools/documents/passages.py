@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from tools.documents.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows
-from tools.documents.tables.page_tables import row_text
+from tools.documents.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows, row_text
 from tools.language.sentences import LIST_MARK, sentences
 from tools.language.word_lists import word_list
 from tools.types import SectionStart

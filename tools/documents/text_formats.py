@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 
 from tools.documents.models import Block, BlockKind, Extraction, PageContent, TableRows
-from tools.documents.tables.page_tables import table_text
 from tools.errors import SourceRejected
 from tools.language.terms import clean
 
@@ -98,7 +97,7 @@ def _markdown_blocks(lines: Sequence[str]) -> Iterator[Block]:
             caption = held.pop() if held and _CAPTION.match(held[-1]) else ""
             yield from flush()
             table, at = _markdown_table(lines, at, _inline(caption))
-            yield Block(kind="table", text=table_text(table), table=table)
+            yield Block.of_table(table)
             open_kind = "text"
             continue
         if heading or not line.strip():
@@ -223,4 +222,4 @@ class _HtmlReader(HTMLParser):
         body = [tuple(row) for row in rows if any(row) and tuple(row) != self._header]
         if body or self._header:
             table = TableRows(caption=self._caption, header=self._header, rows=tuple(body))
-            self._blocks.append(Block(kind="table", text=table_text(table), table=table))
+            self._blocks.append(Block.of_table(table))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -146,7 +146,8 @@ class OnnxEmbedder:
         vectors: list[list[float]] = [[]] * len(texts)
         # Texts of like length together, for each batch is filled up to its longest.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        for batch in _batches(order, LOCAL_BATCH):
+        for at in range(0, len(order), LOCAL_BATCH):
+            batch = order[at : at + LOCAL_BATCH]
             for index, vector in zip(batch, model.run([texts[index] for index in batch]), strict=True):
                 vectors[index] = vector
         return vectors
@@ -199,11 +200,6 @@ def _session(onnxruntime: Any, folder: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     return onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-
-
-def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    for at in range(0, len(order), size):
-        yield order[at : at + size]
 
 
 def _fingerprint(*parts: str) -> str:

@@ -47,11 +47,10 @@ async def text_in_child(path: Path, suffix: Literal[".pdf", ".docx", ".html"]) -
 
 def _text(pages: Path) -> str:
     from tools.documents.models import PageContent
-    from tools.documents.tables.page_tables import table_text
 
     with pages.open("rb") as lines:
         blocks = [block for line in lines for block in PageContent.model_validate_json(line).blocks]
-    return "\n\n".join(block.text if block.table is None else table_text(block.table) for block in blocks)
+    return "\n\n".join(block.text for block in blocks)
 
 
 async def text_of_file(path: Path, filename: str) -> str:

@@ -12,7 +12,7 @@ from tools.documents.layout.glued_words import GluedWords
 from tools.documents.models import Block, BlockKind, PageContent, TableRows
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.pdf.running_heads import find_running_heads
-from tools.documents.tables.page_tables import find_tables, table_text
+from tools.documents.tables.page_tables import find_tables
 from tools.documents.tables.table_rows import FoundTable
 from tools.language.folding import folded
 from tools.language.sentences import BULLETS
@@ -111,7 +111,7 @@ class Layout:
 
     def _block(self, draft: _Draft, page: PdfPage) -> Block | None:
         if draft.table is not None:
-            return Block(kind="table", text=table_text(draft.table), table=draft.table)
+            return Block.of_table(draft.table)
         text = self.joined(draft.lines)
         if not text:
             return None

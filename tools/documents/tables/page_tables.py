@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tools.documents.models import TableRows
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.tables.aligned_tables import aligned_tables
 from tools.documents.tables.captioned_tables import captioned_tables
@@ -35,14 +34,3 @@ def _with_whole_rows(found: FoundTable, page: PdfPage) -> FoundTable:
 
 def _taken(found: Sequence[FoundTable]) -> frozenset[int]:
     return frozenset(index for each in found for index in each.lines)
-
-
-def table_text(table: TableRows) -> str:
-    """Return a table as text: its caption, header and rows, a line each, cells parted by tabs."""
-    lines = [table.caption, row_text(table.header), *(row_text(row) for row in table.rows)]
-    return "\n".join(line for line in lines if line)
-
-
-def row_text(cells: Sequence[str]) -> str:
-    """Join the filled cells of a row with tabs."""
-    return "\t".join(cell for cell in cells if cell)

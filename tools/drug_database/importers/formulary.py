@@ -57,10 +57,11 @@ def role(entry: Entry) -> str | None:
 
 def read(files: Files, intake: RowIntake) -> None:
     """Read the rows of every file."""
-    for kind, rows in (("csv", _csv_rows), ("json", _json_rows)):
+    for kind in ("csv", "json"):
         for entry in files.get(kind, ()):
             source = _source(entry, kind)
-            for number, row in intake.rows(entry, rows(entry), kind=f"formulary ({kind.upper()})", source=source):
+            rows = _csv_rows(entry) if kind == "csv" else enumerate(records(entry), start=1)
+            for number, row in intake.rows(entry, rows, kind=f"formulary ({kind.upper()})", source=source):
                 intake.put(row if isinstance(row, str) else _contribution(row, source), number)
 
 
@@ -99,10 +100,6 @@ def _csv_rows(entry: Entry) -> Iterator[tuple[int, Row | str]]:
                     yield number, dict(zip(columns, cells, strict=True))
         except csv.Error:
             raise SourceRejected(f"{entry.name}, line {reader.line_num + 1}: a quotation mark is not closed.") from None
-
-
-def _json_rows(entry: Entry) -> Iterator[tuple[int, Row | str]]:
-    yield from enumerate(records(entry), start=1)
 
 
 def _values(row: Row, column: str) -> tuple[str, ...]:

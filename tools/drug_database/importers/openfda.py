@@ -6,7 +6,7 @@ active and inactive ones alike, and a label filed under a filler would be worse 
 Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/label.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
@@ -121,7 +121,10 @@ def _label(record: Record) -> Contribution | str:
     substances = tuple(name.lower() for name in texts(about.get("substance_name")))
     brands = texts(about.get("brand_name"))
     others = [sentence for field in _OTHER for sentence in sentences(_text(record, field))]
-    sections = label_sections({name: _first(record, fields) for name, fields in _FIELDS.items()}, others)
+    written: dict[SectionName, str] = {
+        name: "\n".join(filter(None, (_text(record, field) for field in fields))) for name, fields in _FIELDS.items()
+    }
+    sections = label_sections(written, others)
     if not sections:
         return "the label has none of the sections that are kept"
     maker = _text(about, "manufacturer_name")
@@ -148,10 +151,6 @@ def _label(record: Record) -> Contribution | str:
             routes=tuple(sorted(route.lower() for route in texts(about.get("route")))),
         ),
     )
-
-
-def _first(record: Record, fields: Sequence[str]) -> str:
-    return "\n".join(filter(None, (_text(record, field) for field in fields)))
 
 
 def iso_date(text: str) -> str:
