@@ -50,6 +50,8 @@ _OFFER: Final = re.compile(re.escape(phrases.DID_YOU_MEAN).replace(re.escape("{n
 _YES: Final = re.compile(
     r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did))\b[^?]{0,30}$", re.IGNORECASE
 )
+_DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b", re.IGNORECASE)
+"""What only a medicine has: other parts of a label may be asked for without meaning the medicine before."""
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 _FEW: Final = 5
@@ -154,8 +156,11 @@ def _refers(question: str) -> bool:
 
 
 def _asks_part(question: str) -> bool:
-    """Return whether ``question`` asks for a part of a record or label, of whatever patients, and names no subject."""
-    return only_parts(re.split(rf"\b{_PLACES}", question, maxsplit=1, flags=re.IGNORECASE)[0])
+    """Return whether ``question`` asks for a part of a record or label, or for a dose in some patients, and no more."""
+    asked, *patients = re.split(rf"\b{_PLACES}", question, maxsplit=1, flags=re.IGNORECASE)
+    if patients and (_may_be_medicine(patients[0]) or not _DOSE.search(asked)):
+        return False
+    return only_parts(asked)
 
 
 def _unusual(question: str) -> bool:
