@@ -153,3 +153,8 @@ def test_german_function_words_are_not_searched_as_english_ones() -> None:
 
 def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> None:
     assert read(INDEX, aliases(), understand("inr 7.2 no bleeding")).notes == ()
+
+
+def test_the_parts_of_contractions_are_not_searched_for() -> None:
+    question = "Isn't the patient's dose what's wrong? Don’t they’re"
+    assert asked_terms(question, EXPANDER.expand(question)) == ("patient", "dose", "wrong")

@@ -19,6 +19,8 @@ _FIRST_LINE = ("first", "line")
 _FIRST_LINE_SHARE = 0.3
 """Of the weight of these two: with all of it, any disease's first-line drugs come before the right disease's drugs;
 with none, the sentences that do say it are missed."""
+_CONTRACTION = re.compile(r"\w+n['’]t\b|(?<=\w)['’](?:s|d|m|re|ve|ll)\b", re.IGNORECASE)
+"""What apostrophes join to a word, and negated verbs: function words, whose parts are none."""
 _FUNCTION_WORDS = 300
 """The most frequent words of another language than English, which are only searched for in their translation."""
 _EVERYDAY_WORDS = 1_500
@@ -31,7 +33,7 @@ def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:
     Some of these are English words as well, such as the German ``die`` and ``man``.
     """
     left_out = _frequent(expansion, _FUNCTION_WORDS)
-    words = re.findall(r"[^\W_]+", question)
+    words = re.findall(r"[^\W_]+", _CONTRACTION.sub(" ", question))
     return tuple(terms(" ".join(word for word in words if without_accents(word) not in left_out)))
 
 
