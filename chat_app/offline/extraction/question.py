@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -12,6 +13,7 @@ from chat_app.offline.extraction.drug_parts import ASKING, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
+from tools.language.vocabulary.related_words import related_forms
 
 _HOW: Final = re.compile(r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)", re.IGNORECASE)
 _HOW_OFTEN: Final = re.compile(rf"{_HOW.pattern}|\bduration|\binterval|\bfrequen", re.IGNORECASE)
@@ -57,6 +59,8 @@ class Question:
     forms: tuple[tuple[frozenset[str], ...], ...]
     weights: tuple[float | None, ...]
     """The weight of each term in the whole library, where the search gave one."""
+    related: Mapping[str, Sequence[tuple[frozenset[str], int]]]
+    """For each stem the related words and phrases that it is in, each with the place of the term it is related to."""
     asked: str = ""
     """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
@@ -75,6 +79,11 @@ class Question:
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
         return frozenset(place for place, forms in enumerate(self.forms) if any(form.issubset(stems) for form in forms))
+
+    def nearly_held(self, stems: Set[str]) -> frozenset[int]:
+        """The places of the terms to which a word or phrase of ``stems`` is related."""
+        named = self.related.keys() & stems
+        return frozenset(place for stem in named for form, place in self.related[stem] if form <= stems)
 
     @property
     def value_terms(self) -> frozenset[int]:
@@ -125,11 +134,20 @@ def read_question(
             (frozenset({stem}), *filter(None, map(term_set, forms))) for stem, forms in zip(stems, also, strict=True)
         ),
         tuple(told[stem].weight if stem in told else None for stem in stems),
+        _related(stems),
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
         (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
     )
+
+
+def _related(stems: Sequence[str]) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
+    found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
+    for place, stem in enumerate(stems):
+        for form in related_forms(stem):
+            found[min(form)].append((form, place))
+    return found
 
 
 def contradicts(question: str, text: str) -> bool:

@@ -27,6 +27,8 @@ class Features(NamedTuple):
     """Share that the unit itself holds."""
     above: float
     """Share that only its headings, its table's caption or header hold."""
+    near: float
+    """Share of which it or what is above it holds only a related word, such as a synonym."""
     before: float
     """Share that only the unit before it holds: what it goes on from."""
     opening: float
@@ -39,7 +41,9 @@ class Features(NamedTuple):
     """The place of its passage among those that were found, in tenths."""
 
 
-WEIGHTS: Final = Features(own=9.0, above=5.5, before=2.5, opening=2.5, kind=2.5, row=1.4, rank=-2.6)
+WEIGHTS: Final = Features(own=9.0, above=5.5, near=3.5, before=2.5, opening=2.5, kind=2.5, row=1.4, rank=-2.6)
+NEAR: Final = WEIGHTS.near / WEIGHTS.own
+"""What a related word counts of the share of the question that a unit holds."""
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
 APPLIES: Final = 2.5
@@ -61,6 +65,8 @@ class _Candidate:
     """The question's terms that the unit holds."""
     headed: frozenset[int]
     """The question's terms in the words above the unit."""
+    near: frozenset[int]
+    """The question's other terms to which a word of the unit, or above it, is related."""
     first: frozenset[int]
     """The question's terms in the first cell of a row."""
     holds_patient: bool | None
@@ -107,12 +113,13 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         previous = candidates[each.place - 1] if each.place else None
         features = _features(question, each, previous, rarity)
         held = each.own | each.headed | (question.time_terms if features.kind else frozenset[int]())
+        near = sum(shares[term] for term in each.near - held)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         found.append(
             Scored(
                 **vars(each),
                 features=features,
-                held=1.0 if question.names_alone else sum(shares[term] for term in held),
+                held=1.0 if question.names_alone else sum(shares[term] for term in held) + NEAR * near,
                 is_on_subject=each.place not in others and _is_on_subject(question, each, shares),
                 score=score + (APPLIES if each.place in fitting else -OTHERS if each.place in others else 0.0),
                 is_aside=each.place in others,
@@ -135,7 +142,8 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
                 first = question.held(term_set(unit.cells[0])) if unit.cells else frozenset[int]()
                 fits = fits_patient(question.text, _cells(unit))
                 own |= question.value_terms if fits else frozenset[int]()
-                found.append(_Candidate(unit, passage, len(found), above, own, headed, first, fits))
+                near = question.nearly_held(term_set(unit.text) | term_set(above)) - own - headed
+                found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, fits))
     return found
 
 
@@ -240,6 +248,7 @@ def _features(question: Question, each: _Candidate, previous: _Candidate | None,
     return Features(
         own=share(each.own),
         above=share(each.headed - each.own),
+        near=share(each.near),
         before=share(previous.own - each.own - each.headed) if previous and follows else 0.0,
         opening=share(each.own & question.held(ordered_terms(each.unit.text)[:_OPENING])) if each.own else 0.0,
         kind=float(question.kind_matches(each.unit)),
