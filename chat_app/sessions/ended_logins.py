@@ -9,10 +9,8 @@ import logging
 import time
 from typing import Final
 
-from redis.asyncio import Redis
-
 from chat_app.errors import SessionStoreUnavailable
-from chat_app.sessions.session_lock import Bounded
+from chat_app.sessions.batched_redis import BatchedRedis
 
 _RETRY_SECONDS: Final = 5.0
 """Seconds without a question to Redis after one that failed, so that its absence does not slow down every request."""
@@ -24,8 +22,8 @@ _logger = logging.getLogger(__name__)
 class EndedLogins:
     """The ended logins. ``lasts`` is the longest life of a login in seconds."""
 
-    def __init__(self, redis: Redis, bounded: Bounded, lasts: int) -> None:
-        self._redis, self._bounded, self._lasts = redis, bounded, lasts
+    def __init__(self, redis: BatchedRedis, lasts: int) -> None:
+        self._redis, self._lasts = redis, lasts
         self._known: dict[str, float] = {}
         self._ask_again = 0.0
 
@@ -45,7 +43,7 @@ class EndedLogins:
         if time.monotonic() < self._ask_again:
             return False
         try:
-            one, everywhere = await self._bounded(lambda: self._redis.mget(keys))
+            one, everywhere = await self._redis.mget(keys)
         except SessionStoreUnavailable:
             self._ask_again = time.monotonic() + _RETRY_SECONDS
             _logger.warning("Logins that other processes ended are not known while Redis cannot be reached.")
@@ -59,7 +57,7 @@ class EndedLogins:
             return False
         self._remember(key, now)
         try:
-            return bool(await self._bounded(lambda: self._redis.set(key, now, ex=max(1, expires - now), nx=True)))
+            return bool(await self._redis.set(key, now, ex=max(1, expires - now), nx=True))
         except SessionStoreUnavailable:
             _logger.warning("Tokens that other processes accepted are not known while Redis cannot be reached.")
             return True
@@ -67,7 +65,7 @@ class EndedLogins:
     async def _keep(self, key: str) -> None:
         now = time.time()
         self._remember(key, now)
-        await self._bounded(lambda: self._redis.set(key, now, ex=self._lasts))
+        await self._redis.set(key, now, ex=self._lasts)
 
     def _remember(self, key: str, now: float) -> None:
         if len(self._known) >= _FORGET_BEYOND:

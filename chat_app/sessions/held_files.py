@@ -7,13 +7,11 @@ no longer count.
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
-from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 
-from chat_app.sessions.session_lock import Bounded
+from chat_app.sessions.batched_redis import BatchedRedis
 
 _KEY: Final = "asclepius:held-files"
 _FORGOTTEN_SECONDS: Final = 86_400
@@ -25,9 +23,8 @@ Held = Mapping[str, int]
 class HeldFiles:
     """The records of all processes. That of ``holder``, this process, expires after ``seconds``."""
 
-    def __init__(self, redis: Redis, bounded: Bounded, holder: str, seconds: int = 30) -> None:
-        self._redis, self._bounded = redis, bounded
-        self.holder, self.seconds = holder, seconds
+    def __init__(self, redis: BatchedRedis, holder: str, seconds: int = 30) -> None:
+        self._redis, self.holder, self.seconds = redis, holder, seconds
 
     async def record(self, held: Callable[[], Held], fits: Callable[[Held], bool]) -> bool:
         """Record the bytes that this process holds if ``fits`` accepts the sum of all processes; return its answer.
@@ -53,9 +50,7 @@ class HeldFiles:
                 pipeline.expire(_KEY, _FORGOTTEN_SECONDS)
             return accepted
 
-        transaction = partial(self._redis.transaction, changed, _KEY, value_from_callable=True)
-        accepted: bool = await self._bounded(transaction)
-        return accepted
+        return await self._redis.transact(changed, _KEY)
 
 
 def _read(records: Mapping[Any, Any]) -> dict[str, tuple[int, Held]]:

@@ -1,16 +1,14 @@
 """The session store in Redis.
 
-Every command is one atomic script on the keys of one conversation, with a time limit of ``CONNECT_SECONDS +
-COMMAND_SECONDS``. Commands that wait together share a pipeline; its task reads all replies, so that a caller who is
-cancelled cannot leave a reply to be mistaken for another's. A connection whose command timed out is closed. Nothing is
-retried, because a command that was sent may have succeeded.
+Every command is one atomic script on the keys of one conversation. Nothing is retried, because a command that was sent
+may have succeeded.
 """
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -20,11 +18,10 @@ from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.commands.core import AsyncScript
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
 from chat_app.sessions import redis_scripts
-from chat_app.sessions.batched_redis import BatchedRedis
+from chat_app.sessions.batched_redis import COMMAND_SECONDS, CONNECT_SECONDS, BatchedRedis
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.held_files import HeldFiles
 from chat_app.sessions.session_index import UserIndex
@@ -42,23 +39,12 @@ from chat_app.sessions.tallies import RedisTallies
 from chat_app.sessions.turn_journal import TurnJournal
 from tools.types import Frozen, Passage
 
-CONNECT_SECONDS: Final = 1.0
-COMMAND_SECONDS: Final = 2.0
 KEPT_MESSAGES: Final = 1000
 _JOURNAL_SECONDS: Final = 604_800
 """A turn waits a week for a history that is down."""
 _LOGIN_SECONDS: Final = 86_400
 
 _WRONG_URL: Final = "REDIS_URL must be a URL that begins with redis://, rediss:// or unix://."
-_UNREACHABLE: Final = (
-    "The session store (Redis) cannot be reached or does not answer: check that it runs and, where REDIS_URL is set, "
-    "that it names the right server. Until then conversations are not saved."
-)
-_LOGIN_REFUSED: Final = "The session store (Redis) refused the login: check the user name and password in REDIS_URL."
-_REFUSED: Final = (
-    "The session store (Redis) refused a command: check its log, its memory limit and the disk it writes to. "
-    "Until then conversations are not saved."
-)
 _GONE: Final = "This conversation was deleted or has expired; a new question starts a new one."
 _MOVED_ON: Final = "This conversation went on elsewhere while the question was being answered; ask again."
 
@@ -66,7 +52,6 @@ _logger = logging.getLogger(__name__)
 _fields: Final = TypeAdapter(dict[str, JsonValue])
 
 M = TypeVar("M", bound=Frozen)
-T = TypeVar("T")
 
 
 class RedisSessionStore:
@@ -97,17 +82,16 @@ class RedisSessionStore:
             )
         except ValueError:
             raise ConfigurationError(_WRONG_URL) from None
-        self._redis = BatchedRedis(self._pool, COMMAND_SECONDS)
+        self._redis = BatchedRedis(self._pool)
         self._script = cache(self._registered)
         self._ttl = ttl
-        self._index = UserIndex(self._redis, _bounded, ttl)
-        self.journal = TurnJournal(self._redis, _bounded, max(ttl, _JOURNAL_SECONDS))
-        self.ended_logins = EndedLogins(self._redis, _bounded, _LOGIN_SECONDS)
-        self.tallies = RedisTallies(self._redis, self._to_its_end)
-        self.held_files = HeldFiles(self._redis, self._to_its_end, self.journal.writer)
+        self._index = UserIndex(self._redis, ttl)
+        self.journal = TurnJournal(self._redis, max(ttl, _JOURNAL_SECONDS))
+        self.ended_logins = EndedLogins(self._redis, _LOGIN_SECONDS)
+        self.tallies = RedisTallies(self._redis)
+        self.held_files = HeldFiles(self._redis, self.journal.writer)
         self.corrupt_records = 0
         """Number of records that this process found unreadable and moved aside."""
-        self._transactions: set[asyncio.Task[Any]] = set()
 
     async def create(
         self,
@@ -245,7 +229,7 @@ class RedisSessionStore:
         The lock is renewed while held and expires within seconds when its holder dies. When the store fails meanwhile,
         the turn continues: ``update`` still refuses to fork the chain.
         """
-        return session_lock(self._redis, _bounded, redis_scripts.session_key(session_id, "lock"), wait=wait)
+        return session_lock(self._redis, redis_scripts.session_key(session_id, "lock"), wait=wait)
 
     async def delete(self, session_id: str, user_id: str) -> bool:
         """Erase the conversation with its records that were moved aside; return False when it is not the user's."""
@@ -259,28 +243,26 @@ class RedisSessionStore:
     async def compact(self) -> None:
         """Write the store's files again without what was deleted; returns before that is done."""
         try:
-            await _bounded(self._redis.bgrewriteaof)
+            await self._redis.bgrewriteaof()
         except SessionStoreUnavailable:
             # One is running already, or the server forbids it: it rewrites its file when that has grown.
             _logger.info("Redis did not rewrite its file after a deletion")
 
     async def ping(self) -> None:
         """Return when the store answers."""
-        await _bounded(self._redis.ping)
+        await self._redis.ping()
 
     async def version(self) -> str:
         """Return the version of its server."""
-        info = await _bounded(lambda: self._redis.info("server"))
+        info = await self._redis.info("server")
         # Valkey also reports the version of Redis with which it is compatible.
         valkey = info.get("valkey_version")
         return f"Valkey {valkey}" if valkey else f"Redis {info['redis_version']}"
 
     async def aclose(self) -> None:
         """Close all connections; the store cannot be used afterwards."""
-        for batches in (self.journal.appends, self._redis.batches):
-            await batches.settle(CONNECT_SECONDS + COMMAND_SECONDS)
-        if self._transactions:
-            await asyncio.wait(set(self._transactions), timeout=CONNECT_SECONDS + COMMAND_SECONDS)
+        await self.journal.appends.settle(CONNECT_SECONDS + COMMAND_SECONDS)
+        await self._redis.settle()
         await self._redis.aclose(close_connection_pool=True)
 
     async def _write(self, script: str, session_id: str, *arguments: str | int) -> list[Any]:
@@ -294,7 +276,7 @@ class RedisSessionStore:
         keys = [redis_scripts.session_key(session_id, part) for part in redis_scripts.PARTS]
         keys += [f"{key}:aside" for key in keys]
         call = self._script(script)
-        moved, *reply = await _bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
+        moved, *reply = await call(keys=keys, args=[self._ttl, *arguments])
         if moved:
             self.corrupt_records += int(moved)
             _logger.warning("%d session record(s) could not be read; they were moved aside", moved)
@@ -312,26 +294,6 @@ class RedisSessionStore:
 
     async def _put_aside(self, session_id: str, part: str, field: bytes, value: bytes) -> None:
         await self._run(redis_scripts.PUT_ENTRY_ASIDE, session_id, redis_scripts.PARTS.index(part) + 1, field, value)
-
-    async def _to_its_end(self, command: Callable[[], Awaitable[T]]) -> T:
-        task = asyncio.ensure_future(_bounded(command))
-        self._transactions.add(task)
-        task.add_done_callback(self._transactions.discard)
-        return await asyncio.shield(task)
-
-
-async def _bounded(command: Callable[[], Awaitable[T]]) -> T:
-    try:
-        async with asyncio.timeout(CONNECT_SECONDS + COMMAND_SECONDS):
-            return await command()
-    except AuthenticationError:
-        raise SessionStoreUnavailable(_LOGIN_REFUSED) from None
-    except ResponseError as error:
-        # The first word is Redis' own code (OOM, MISCONF, READONLY); the rest may repeat an argument.
-        _logger.warning("Redis refused a command: %s", str(error).split(" ", 1)[0])
-        raise SessionStoreUnavailable(_REFUSED) from None
-    except (RedisError, OSError, TimeoutError):
-        raise SessionStoreUnavailable(_UNREACHABLE) from None
 
 
 def _response_field(turn_id: str) -> str:

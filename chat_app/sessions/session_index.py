@@ -6,12 +6,10 @@ read. The key contains a hash of the user, so that no name appears in a list of 
 
 import hashlib
 import time
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from chat_app.sessions import redis_scripts
 from chat_app.sessions.batched_redis import BatchedRedis
-from chat_app.sessions.session_lock import Bounded
 
 _SLACK_SECONDS: Final = 7_200
 """A turn renews its conversation after the index entry, at most by the length of a turn."""
@@ -21,27 +19,27 @@ _PAGE: Final = 100
 class UserIndex:
     """The indexes of all users. ``ttl`` is the expiry of a conversation after its last use, in seconds."""
 
-    def __init__(self, redis: BatchedRedis, bounded: Bounded, ttl: int) -> None:
-        self._redis, self._bounded = redis, bounded
+    def __init__(self, redis: BatchedRedis, ttl: int) -> None:
+        self._redis = redis
         self._kept = ttl + _SLACK_SECONDS
         self._remember = redis.register_script(redis_scripts.REMEMBER)
 
     async def remember(self, user_id: str, session_id: str) -> None:
         """Record that ``session_id`` is used now."""
         now = int(time.time())
-        await self._bounded(lambda: self._remember(keys=[_key(user_id)], args=[self._kept, now, session_id]))
+        await self._remember(keys=[_key(user_id)], args=[self._kept, now, session_id])
 
     async def forget(self, user_id: str, *session_ids: bytes | str) -> None:
         """Remove entries."""
-        await self._bounded(lambda: self._redis.zrem(_key(user_id), *session_ids))
+        await self._redis.zrem(_key(user_id), *session_ids)
 
     async def newest(self, user_id: str, limit: int) -> list[tuple[list[bytes], bytes | None]]:
         """Return the records of at most ``limit`` existing conversations, each with its oldest message."""
         found: list[tuple[list[bytes], bytes | None]] = []
         start = 0
         while len(found) < limit:
-            page = partial(self._redis.zrange, _key(user_id), start, start + _PAGE - 1, desc=True)
-            ids = await self._bounded(page)
+            page = await self._redis.zrange(_key(user_id), start, start + _PAGE - 1, desc=True)
+            ids = cast("list[bytes]", page)
             if not ids:
                 break
             replies = await self._peek_all(user_id, ids)
@@ -57,7 +55,7 @@ class UserIndex:
         for name in ids:
             keys = [redis_scripts.session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
             pipeline.eval(redis_scripts.PEEK, len(keys), *keys, user_id)
-        return list(await self._bounded(partial(self._redis.execute_together, pipeline)))
+        return await self._redis.execute_together(pipeline)
 
 
 def _key(user_id: str) -> str:

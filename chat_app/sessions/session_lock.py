@@ -7,13 +7,12 @@ owner who was suspended beyond the expiry cannot remove another owner's lock.
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Any, Final, Protocol, TypeVar
-
-from redis.asyncio import Redis
+from typing import Any, Final, TypeVar
 
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
+from chat_app.sessions.batched_redis import BatchedRedis
 
 LOCK_SECONDS: Final = 6.0
 """Seconds after which the lock of a dead holder expires: less than a question waits for it."""
@@ -41,23 +40,15 @@ _tasks: set[asyncio.Task[Any]] = set()
 T = TypeVar("T")
 
 
-class Bounded(Protocol):
-    """Runs one command to its end within the store's time limits, also when its caller is cancelled."""
-
-    def __call__(self, command: Callable[[], Awaitable[Any]]) -> Coroutine[Any, Any, Any]:
-        """Return the result of ``command``."""
-        ...
-
-
 @asynccontextmanager
-async def session_lock(redis: Redis, bounded: Bounded, key: str, *, wait: float) -> AsyncGenerator[None]:
+async def session_lock(redis: BatchedRedis, key: str, *, wait: float) -> AsyncGenerator[None]:
     """Hold ``key`` for the block; a Redis that fails while the lock is held disturbs neither the block nor its end.
 
     Raises:
         SessionBusy: The lock is still taken after ``wait`` seconds.
         SessionStoreUnavailable: Redis does not answer.
     """
-    lock = _Lock(redis, bounded, key)
+    lock = _Lock(redis, key)
     await lock.acquire(wait)
     ended = asyncio.Event()
     holding = _background(lock.hold_until(ended))
@@ -69,8 +60,8 @@ async def session_lock(redis: Redis, bounded: Bounded, key: str, *, wait: float)
 
 
 class _Lock:
-    def __init__(self, redis: Redis, bounded: Bounded, key: str) -> None:
-        self._redis, self._bounded, self._key = redis, bounded, key
+    def __init__(self, redis: BatchedRedis, key: str) -> None:
+        self._redis, self._key = redis, key
         self._token = secrets.token_hex(16)
         self._milliseconds = int(LOCK_SECONDS * 1000)
         self._renewal, self._removal = redis.register_script(_RENEW), redis.register_script(_RELEASE)
@@ -90,9 +81,7 @@ class _Lock:
         """Renews the lock until ``ended``, then removes it: in one task, so that no renewal comes after the end."""
         while not await _set_within(ended, LOCK_SECONDS / _RENEWALS_PER_LIFE):
             try:
-                renewed = await self._bounded(
-                    lambda: self._renewal(keys=[self._key], args=[self._token, self._milliseconds])
-                )
+                renewed = await self._renewal(keys=[self._key], args=[self._token, self._milliseconds])
             except SessionStoreUnavailable:
                 continue
             if not renewed:
@@ -101,9 +90,7 @@ class _Lock:
         await self._remove()
 
     async def _try(self) -> bool:
-        trying = _background(
-            self._bounded(lambda: self._redis.set(self._key, self._token, nx=True, px=self._milliseconds))
-        )
+        trying = _background(self._redis.set(self._key, self._token, nx=True, px=self._milliseconds))
         try:
             return bool(await asyncio.shield(trying))
         except asyncio.CancelledError:
@@ -113,7 +100,7 @@ class _Lock:
 
     async def _remove(self) -> None:
         try:
-            await self._bounded(lambda: self._removal(keys=[self._key], args=[self._token]))
+            await self._removal(keys=[self._key], args=[self._token])
         except SessionStoreUnavailable:
             _logger.info("A conversation's lock could not be given back; it expires by itself")
 
@@ -126,7 +113,7 @@ async def _set_within(event: asyncio.Event, seconds: float) -> bool:
         return False
 
 
-def _background(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+def _background(work: Awaitable[T]) -> asyncio.Task[T]:
     task = asyncio.ensure_future(work)
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)

@@ -8,15 +8,13 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
-from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 
 from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable
-from chat_app.sessions.session_lock import Bounded
+from chat_app.sessions.batched_redis import BatchedRedis
 
 _RETRY_SECONDS: Final = 5.0
 _FORGET_BEYOND: Final = 10_000
@@ -66,8 +64,8 @@ def _applied(changes: Sequence[TallyChange], known: dict[str, Tally]) -> Changed
 class RedisTallies:
     """The tallies in Redis."""
 
-    def __init__(self, redis: Redis, bounded: Bounded) -> None:
-        self._redis, self._bounded = redis, bounded
+    def __init__(self, redis: BatchedRedis) -> None:
+        self._redis = redis
 
     async def change(self, changes: Sequence[TallyChange]) -> Changed:
         """Make the changes at once for all processes. Raises ``SessionStoreUnavailable``."""
@@ -81,10 +79,7 @@ class RedisTallies:
                 pipeline.set(keys[name], json.dumps(tally), ex=lasts)
             return changed, raised
 
-        made: Changed = await self._bounded(
-            partial(self._redis.transaction, change, *keys.values(), value_from_callable=True)
-        )
-        return made
+        return await self._redis.transact(change, *keys.values())
 
 
 class Tallies:

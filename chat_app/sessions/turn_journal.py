@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable, TurnTakenOver
 from chat_app.sessions.batched_redis import BatchedRedis
-from chat_app.sessions.session_lock import Bounded
 from tools.types import Frozen
 
 LEASE_SECONDS: Final = 10
@@ -72,8 +70,8 @@ class JournalRecord(Frozen):
 class TurnJournal:
     """The journals of all processes that share this Redis. Every call raises ``SessionStoreUnavailable``."""
 
-    def __init__(self, redis: BatchedRedis, bounded: Bounded, ttl: int) -> None:
-        self._redis, self._bounded, self._ttl = redis, bounded, ttl
+    def __init__(self, redis: BatchedRedis, ttl: int) -> None:
+        self._redis, self._ttl = redis, ttl
         self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
         self.appends: Batches[tuple[str, Sequence[bytes]], bool] = Batches(self._append)
 
@@ -87,7 +85,7 @@ class TurnJournal:
         pipeline.expire(_thread(thread_id), self._ttl)
         pipeline.rpush(_key(turn_id), header)
         pipeline.expire(_key(turn_id), self._ttl)
-        await self._bounded(partial(self._redis.execute_together, pipeline))
+        await self._redis.execute_together(pipeline)
 
     async def append(self, turn_id: str, events: Sequence[bytes]) -> bool:
         """Append events; return False when the journal no longer exists.
@@ -99,21 +97,19 @@ class TurnJournal:
     async def _append(self, appends: Sequence[tuple[str, Sequence[bytes]]]) -> list[bool | Exception]:
         keys = [name for key in (_key(turn_id) for turn_id, _ in appends) for name in (key, _writer(key))]
         lines = [part for _, events in appends for part in (b"%d" % len(events), *events)]
-        lengths = await self._bounded(
-            partial(self._redis.execute_at_once, "EVAL", _APPEND, len(keys), *keys, self.writer, *lines)
-        )
+        lengths = await self._redis.execute_at_once("EVAL", _APPEND, len(keys), *keys, self.writer, *lines)
         return list(map(_appended, lengths))
 
     async def read(self, turn_id: str) -> JournalRecord | None:
         """Return what was written; None for a turn that has been dropped."""
-        lines = await self._bounded(lambda: self._redis.lrange(_key(turn_id), 0, -1))
-        header, *events = [line.decode() for line in lines] or [""]
+        lines = await self._redis.lrange(_key(turn_id), 0, -1)
+        header, *events = _texts(lines) or [""]
         return JournalRecord(header=header, events=tuple(events)) if header else None
 
     async def read_after(self, turn_id: str, seen: int) -> list[str] | None:
         """Return the events after the first ``seen``; None when the journal no longer has those."""
-        lines = await self._bounded(lambda: self._redis.lrange(_key(turn_id), seen, -1))
-        return [line.decode() for line in lines[1:]] if lines else None
+        lines = await self._redis.lrange(_key(turn_id), seen, -1)
+        return _texts(lines[1:]) if lines else None
 
     async def close(self, turn_id: str) -> None:
         """End the journal of a turn that the history has; it can be read for ``KEPT_SECONDS``."""
@@ -122,33 +118,33 @@ class TurnJournal:
         pipeline.hdel(_OPEN, turn_id)
         pipeline.srem(_STOPS, turn_id)
         pipeline.delete(_claim(turn_id))
-        await self._bounded(partial(self._redis.execute_together, pipeline))
+        await self._redis.execute_together(pipeline)
 
     async def erase(self, thread_id: str) -> None:
         """Delete the journals of a conversation."""
-        turns = [turn.decode() for turn in await self._bounded(lambda: self._redis.smembers(_thread(thread_id)))]
+        turns = _texts(await self._redis.smembers(_thread(thread_id)))
         for turn_id in turns:
             await self.close(turn_id)
-        await self._bounded(lambda: self._redis.delete(_thread(thread_id), *map(_key, turns)))
+        await self._redis.delete(_thread(thread_id), *map(_key, turns))
 
     async def ask_to_stop(self, turn_id: str) -> None:
         """Ask the process that writes the turn to stop it."""
-        await self._bounded(lambda: self._redis.sadd(_STOPS, turn_id))
-        await self._bounded(lambda: self._redis.expire(_STOPS, self._ttl))
+        await self._redis.sadd(_STOPS, turn_id)
+        await self._redis.expire(_STOPS, self._ttl)
 
     async def to_stop(self) -> set[str]:
         """Return the turns that are to be stopped by the processes that write them."""
-        return {turn_id.decode() for turn_id in await self._bounded(lambda: self._redis.smembers(_STOPS))}
+        return set(_texts(await self._redis.smembers(_STOPS)))
 
     async def release(self, turn_id: str, thread_id: str) -> None:
         """Leave an ended turn, which could not be written to the history, to whoever can."""
         opened = OpenTurn(thread_id=thread_id, writer=_RELEASED).model_dump_json()
-        await self._bounded(lambda: self._redis.hset(_OPEN, turn_id, opened))
+        await self._redis.hset(_OPEN, turn_id, opened)
 
     async def open_turns(self) -> dict[str, OpenTurn]:
         """Return the turns that the history does not have yet, by id."""
-        found = await self._bounded(lambda: self._redis.hgetall(_OPEN))
-        return {name.decode(): OpenTurn.model_validate_json(line) for name, line in found.items()}
+        found = await self._redis.hgetall(_OPEN)
+        return dict(zip(_texts(found), map(OpenTurn.model_validate_json, found.values()), strict=True))
 
     async def written_elsewhere(self) -> dict[str, OpenTurn]:
         """Return the open turns that have not ended and that other processes have begun, by id."""
@@ -164,14 +160,14 @@ class TurnJournal:
         host, pid, started = opened.writer.rsplit("|", 2)
         if started and host == _host():
             return _started_at(int(pid)) != started
-        return not await self._bounded(lambda: self._redis.exists(_lease(opened.writer)))
+        return not await self._redis.exists(_lease(opened.writer))
 
     async def claim(self, turn_id: str, *, seconds: int = _CLAIM_SECONDS) -> bool:
         """Return whether this process is to write the abandoned turn; the claim ends with ``close`` or in seconds."""
-        if not await self._bounded(lambda: self._redis.set(_claim(turn_id), self.writer, nx=True, ex=seconds)):
+        if not await self._redis.set(_claim(turn_id), self.writer, nx=True, ex=seconds):
             return False
         # The one that took the turn over before has died, too.
-        await self._bounded(lambda: self._redis.set(_writer(_key(turn_id)), self.writer, xx=True, ex=self._ttl))
+        await self._redis.set(_writer(_key(turn_id)), self.writer, xx=True, ex=self._ttl)
         return True
 
     async def take_over(self, turn_id: str, thread_id: str, question_id: str, *, owner: str) -> None:
@@ -183,15 +179,15 @@ class TurnJournal:
         pipeline.set(_writer(_key(turn_id)), self.writer, ex=self._ttl)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
         pipeline.delete(_claim(turn_id))
-        await self._bounded(partial(self._redis.execute_together, pipeline))
+        await self._redis.execute_together(pipeline)
 
     async def unclaim(self, turn_id: str) -> None:
         """Give back a claim."""
-        await self._bounded(lambda: self._redis.delete(_claim(turn_id)))
+        await self._redis.delete(_claim(turn_id))
 
     async def keep_alive(self) -> None:
         """Show other processes that this one still runs."""
-        await self._bounded(lambda: self._redis.set(_lease(self.writer), "1", ex=LEASE_SECONDS))
+        await self._redis.set(_lease(self.writer), "1", ex=LEASE_SECONDS)
 
 
 def _appended(length: int | Exception) -> bool | Exception:
@@ -199,6 +195,10 @@ def _appended(length: int | Exception) -> bool | Exception:
     if isinstance(length, Exception):
         return SessionStoreUnavailable("Redis does not keep a running answer.")
     return TurnTakenOver("Another server goes on with this answer.") if length < 0 else bool(length)
+
+
+def _texts(found: Iterable[bytes | str]) -> list[str]:
+    return [text.decode() if isinstance(text, bytes) else text for text in found]
 
 
 def _key(turn_id: str) -> str:

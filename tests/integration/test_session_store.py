@@ -344,7 +344,7 @@ async def test_what_an_append_of_many_turns_computes_is_bounded(store: RedisSess
 
 
 async def test_a_reply_that_cannot_be_read_is_not_taken_for_that_of_the_next_command(redis_url: str) -> None:
-    client = BatchedRedis(ConnectionPool.from_url(redis_url, max_connections=1), 2.0)
+    client = BatchedRedis(ConnectionPool.from_url(redis_url, max_connections=1))
 
     def unreadable(response: Any, **_: Any) -> None:
         raise ZeroDivisionError
@@ -376,7 +376,7 @@ async def test_a_redis_that_is_down_fails_all_that_append() -> None:
 
 
 async def test_batches_keep_their_connection_and_start_one_task_each(redis_url: str) -> None:
-    client = BatchedRedis(ConnectionPool.from_url(redis_url), 2.0)
+    client = BatchedRedis(ConnectionPool.from_url(redis_url))
     started: list[str] = []
 
     def start(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
