@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-import orjson
 
 from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, only_option
 from chat_app.offline.calculating.measurements import (
@@ -24,7 +21,7 @@ from chat_app.offline.calculating.measurements import (
     plain,
     values_with_unit,
 )
-from chat_app.offline.extraction.dialogue import Exchange
+from chat_app.offline.extraction.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
@@ -58,11 +55,7 @@ def is_calculator(function: FunctionToolIn) -> bool:
 def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange]) -> tuple[list[Call], bool]:
     """Return the calls of calculators that the last question still wants, and whether it wants nothing else."""
     calculators = [_Calculator(function) for function in functions if is_calculator(function)]
-    chosen, alone = (
-        _chosen(calculators, turns, plain(turns[-1].question, _measurements(calculators)))
-        if calculators
-        else ([], False)
-    )
+    chosen, alone = _chosen(calculators, turns, plain(turns[-1].question, _measurements(calculators)))
     done = {output.name for output in turns[-1].outputs}
     return [reading.call for reading in chosen if reading.calculator.name not in done], alone
 
@@ -274,18 +267,11 @@ def _follow_up(calculators: Sequence[_Calculator], turns: Sequence[Exchange], te
         if calculator is None:
             continue
         now = calculator.read(text)
-        before = {name: value for name, value in _decoded(output.arguments).items() if value is not None}
-        asked = "needs" in _decoded(output.output)
+        before = {name: value for name, value in fields_of(decoded(output.arguments)).items() if value is not None}
+        asked = "needs" in fields_of(decoded(output.output))
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
         if now.given and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
             now.given = {**before, **now.given}
             return now
     return None
-
-
-def _decoded(text: str) -> Json:
-    with suppress(orjson.JSONDecodeError):
-        if isinstance(body := orjson.loads(text), dict):
-            return body
-    return {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
+
+import orjson
 
 from chat_app.offline.wire.objects import text_of
 
@@ -62,3 +64,16 @@ def exchanges(items: Sequence[Json]) -> list[Exchange]:
 def _has_image(item: Json) -> bool:
     content = item.get("content")
     return isinstance(content, list) and any(part.get("type") == "input_image" for part in content)
+
+
+def decoded(text: str) -> Any:
+    """Return the JSON value of an output or of arguments; the text itself where it is none."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def fields_of(value: object) -> Json:
+    """Return a JSON object, and an empty one for any other value."""
+    return cast("Json", value) if isinstance(value, dict) else {}

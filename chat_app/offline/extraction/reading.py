@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import orjson
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.dialogue import ToolOutput
+from chat_app.offline.extraction.dialogue import ToolOutput, decoded, fields_of
 from chat_app.offline.extraction.evidence import (
     Evidence,
     EvidencePassage,
@@ -50,7 +50,7 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
 
 def looked_up(output: ToolOutput) -> str:
     """Return the drug or drugs that a call asked for; empty for a call about something else."""
-    return asked_for(_fields(_decoded(output.arguments)))
+    return asked_for(fields_of(decoded(output.arguments)))
 
 
 def asked_for(arguments: Json) -> str:
@@ -60,8 +60,8 @@ def asked_for(arguments: Json) -> str:
 
 
 def _read(output: ToolOutput, evidence: Evidence) -> None:
-    body = _decoded(output.output)
-    fields = _fields(body)
+    body = decoded(output.output)
+    fields = fields_of(body)
     results = _rows(fields.get("results"))
     if fields.get("error"):
         evidence.failures.append(output.name)
@@ -130,7 +130,7 @@ def _read_pairs(body: Json, results: Sequence[Json], evidence: Evidence) -> None
 
 
 def _record(row: Json) -> EvidenceRecord:
-    matched = _fields(row.get("matched"))
+    matched = fields_of(row.get("matched"))
     return EvidenceRecord(
         name=_text(row.get("generic_name")),
         cite=_text(row.get("cite")),
@@ -140,10 +140,10 @@ def _record(row: Json) -> EvidenceRecord:
             (_text(one.get("dosage_form")), *(", ".join(_texts(one.get(key))) for key in _PRODUCT_LISTS))
             for one in _rows(row.get("products"))
         ),
-        label={key: _texts(value) for key, value in _fields(row.get("label")).items()},
+        label={key: _texts(value) for key, value in fields_of(row.get("label")).items()},
         matched=_text(matched.get("how")),
         matched_on=_text(matched.get("on")),
-        scope=_scope(_fields(row.get("label_scope"))),
+        scope=_scope(fields_of(row.get("label_scope"))),
         severity=_text(row.get("severity")),
     )
 
@@ -190,7 +190,7 @@ def _is_sentence(text: str) -> bool:
 
 def _cited(body: Any) -> Iterator[Json]:
     """Yield the outermost objects that have a citation."""
-    if isinstance(_fields(body).get("cite"), str):
+    if isinstance(fields_of(body).get("cite"), str):
         yield body
     elif isinstance(body, dict | list):
         for value in body.values() if isinstance(body, dict) else body:
@@ -207,17 +207,6 @@ def _leaves(body: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from _leaves(value, f"{name} {index}".strip())
     elif body is not None and body != "":
         yield name, body if isinstance(body, str) else orjson.dumps(body).decode()
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
-
-
-def _fields(value: object) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def _rows(value: object) -> list[Json]:
