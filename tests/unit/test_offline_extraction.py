@@ -104,6 +104,8 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ("metformin interactions", ("metformin",), "and alcohol?", "metformin interactions, alcohol?"),
         ("metformin dosage", ("metformin",), "and tradjenta?", "tradjenta dosage?"),
         ("metformin dosage", ("metformin",), "and aspirin?", "aspirin dosage?"),
+        ("dose of metformin", ("metformin",), "Thanks. And of aspirin?", "dose of aspirin?"),
+        ("dose of metformin", ("metformin",), "Thanks! What is the dose of aspirin?", "What is the dose of aspirin?"),
         ("edoxaban dosage", ("edoxaban",), "and with a CrCl of 40?", "edoxaban dosage with a CrCl of 40?"),
         (
             "dabigatran reversal",
@@ -539,6 +541,7 @@ def test_after_an_emergency_another_question_stands_alone(second: str) -> None:
         ("What are the contraindications for ACE inhibitors?", True),
         ("Which interactions with warfarin?", True),
         ("Which drugs are used for migraine?", True),
+        ("Thank you! And of aspirin?", False),
         ("Which medication is safe in pregnancy?", True),
         ("What is the maximum dose in heart failure?", False),
         ("What is the target?", False),

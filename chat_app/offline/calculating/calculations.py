@@ -124,7 +124,7 @@ class _Reading:
 
     def _states_result(self, text: str) -> bool:
         """Return whether a number beside the calculator's name is its result and no input."""
-        results = self.calculator.results(text)
+        results = values_with_unit(text, self.calculator.result_units)
         for match in re.finditer(self.calculator.named_value, text):
             given = [match.end(side) for side in ("before", "after") if match[side]]
             are_inputs = all(any(start < place <= end for start, end in self.spans) for place in given)
@@ -142,7 +142,7 @@ class _Calculator:
         self._names = any_of(listed(function.description or "", "Also") or [function.name])
         self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names})(?:{_TO_VALUE}(?P<after>{NUMBER}))?"
         """The name with a number before or behind it."""
-        self._result_units = listed(function.description or "", "Result in")
+        self.result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
         self.criteria = [name for name, part in self.properties.items() if part["type"] == "boolean"]
         self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
@@ -159,10 +159,6 @@ class _Calculator:
         units = [unit for schema in self.properties.values() for unit in self.units(schema)]
         spans = [(found.start, found.end) for found in values_with_unit(rest, units)]
         return [word for word in _WORD.findall(blanked(rest, spans)) if word not in word_list("stop")]
-
-    def results(self, text: str) -> list[Measured]:
-        """Return the numbers in a unit of the result."""
-        return values_with_unit(text, self._result_units)
 
     def mentions(self, text: str) -> list[Span]:
         return [match.span() for match in re.finditer(self._names, text)]

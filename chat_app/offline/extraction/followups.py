@@ -28,9 +28,9 @@ from tools.language.terms import terms
 from tools.language.vocabulary.common_words import is_ordinary
 from tools.language.vocabulary.patient_values import value_names
 
+_POLITE: Final = re.compile(r"^\s*(?:ok(?:ay)?|thanks|thank you)\b\W+(?=\w)", re.IGNORECASE)
 _LEAD: Final = re.compile(
-    r"^\s*(?:(?:and|but|or|so|then|also|ok(?:ay)?|thanks|thank you|(?:what|how) about|what (?:if|of)"
-    r"|und(?: was ist mit)?|y)\b[,.!]?\s*)+",
+    r"^\s*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y)\b[,.!]?\s*)+",
     re.IGNORECASE,
 )
 _PRONOUN: Final = re.compile(
@@ -40,6 +40,7 @@ _PRONOUN: Final = re.compile(
 )
 _ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
 _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b"
+_JOINT: Final = r"\b(?:in|for|of|with)\b"
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
 # A verb, and no "the", which would refer to what was said before.
 _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
@@ -67,7 +68,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
     resolved = answer = topic = ""
     evidence, searched = Evidence(), frozenset[str]()
     for turn in turns:
-        question = turn.question.strip()
+        question = _POLITE.sub("", turn.question.strip())
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
         on_result = _PRONOUN.search(question) and not _unusual(question)
         used = frozenset(output.name for output in turn.outputs)
@@ -124,7 +125,7 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
         kinds += map(re.escape, _ways(before))
     if other_side := opposite_of(rest):
         kinds.append(rf"(?:{other_side.pattern})[\w-]*")
-    joint = r"(?:\b(?:in|for|of|with) )?" if _PLACE.match(rest) else ""
+    joint = rf"(?:{_JOINT} )?" if re.match(rf"{_JOINT}|{_PLACES}", rest, re.IGNORECASE) else ""
     pattern = re.compile(rf"(?:(?:,|\band|\bor) )?{joint}(?:{'|'.join(kinds)})", re.IGNORECASE)
     if not kinds or not pattern.search(before):
         return ""
