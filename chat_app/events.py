@@ -352,6 +352,14 @@ AgentEvent = Annotated[
     Field(discriminator="type"),
 ]
 
+
+class ModelEvent(Frozen):
+    """An event of the turn of ``model``, where one question is asked of several models side by side."""
+
+    model: str
+    event: AgentEvent
+
+
 agent_event_adapter: TypeAdapter[AgentEvent] = TypeAdapter(AgentEvent)
 
 

@@ -228,7 +228,7 @@ def _unknown(kind: str, body: dict[str, Any]) -> UnknownEvent:
 
 def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
     number, item_id, at, part, text = map(body.get, _DELTA_FIELDS)
-    if type(text) is type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
+    if type(text) is str and type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
         return OutputTextDelta(number, item_id, at, part, text, body)
     event = _fitted(_TextDelta, kind, body)
     assert event is not None  # noqa: S101 - it is about no item that may be missing

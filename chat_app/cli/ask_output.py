@@ -7,10 +7,10 @@ from typing import assert_never
 import typer
 
 from chat_app.agent.citations.reference_formats import ReferenceFormat, formatted
-from chat_app.agent.comparison import ModelEvent
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
+    ModelEvent,
     Notice,
     RawResponsesStreamEvent,
     Reference,

@@ -12,10 +12,9 @@ from typing import Any
 
 import httpx
 
-from chat_app.agent.comparison import ModelEvent
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
-from chat_app.events import AgentEvent, agent_event_adapter
+from chat_app.events import AgentEvent, ModelEvent, agent_event_adapter
 from chat_app.settings import Settings, is_loopback
 
 _FILE = Path("run") / "page.json"

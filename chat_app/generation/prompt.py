@@ -32,10 +32,6 @@ class Prompt:
         """Read the template from a file, whose stem is the prompt's name."""
         return cls(path.read_text(encoding="utf-8"), preset=preset, name=path.stem)
 
-    def with_preset(self, **values: Any) -> Self:
-        """Return the same template with further preset values."""
-        return type(self)(self.template_string, preset={**self.preset, **values}, name=self.name)
-
     def render(self, **values: Any) -> str:
         """Return the text; raise ``ConfigurationError`` that names a variable without a value."""
         try:

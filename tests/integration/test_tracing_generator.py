@@ -150,7 +150,9 @@ async def test_a_prompt_is_written_down_again_only_when_it_has_changed(tmp_path:
             assert len(document(path)["generator"]) == 1, run
             await trace.aclose()
         trace = trace_app_generator(generator, settings(tmp_path))
-        generator.prompt = generator.prompt.with_preset(style="Be thorough.")
+        generator.prompt = Prompt(
+            generator.prompt.template_string, preset={**generator.prompt.preset, "style": "Be thorough."}
+        )
         await generator.acall(items=asked())
         await trace.aclose()
 

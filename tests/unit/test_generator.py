@@ -192,8 +192,8 @@ def test_a_prompt_knows_its_variables_and_refuses_to_leave_one_out(tmp_path: Pat
     prompt = Prompt.from_file(file, preset={"formal": True})
     assert (prompt.name, prompt.variables) == ("greet", ("formal", "name"))
     assert prompt.render(name="<Dr> {{ Who }}") == "Good day, <Dr> {{ Who }}.\n"
-    assert prompt.with_preset(name="Ann").render() == "Good day, Ann.\n"
-    assert prompt.with_preset(name="Ann").render(formal=False) == ""
+    assert prompt.render(name="Ann") == "Good day, Ann.\n"
+    assert prompt.render(name="Ann", formal=False) == ""
     with pytest.raises(ConfigurationError, match="greet lacks a value: 'name'"):
         prompt.render()
 

@@ -11,8 +11,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.routing import compile_path
 
 from chat_app import __version__
-from chat_app.agent.comparison import ModelEvent
-from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded, TurnStarted, agent_event_adapter
+from chat_app.events import AgentEvent, ModelEvent, Outcome, TextDelta, TurnEnded, TurnStarted, agent_event_adapter
 
 Responses = dict[int | str, dict[str, Any]]
 

@@ -15,8 +15,7 @@ from uuid import uuid4
 
 from fastapi.responses import StreamingResponse
 
-from chat_app.agent.comparison import ModelEvent
-from chat_app.events import AgentEvent, event_json
+from chat_app.events import AgentEvent, ModelEvent, event_json
 from chat_app.interface.security.identity import require_owner
 from chat_app.interface.turns.live_turns import LiveTurn, news_of
 from chat_app.interface.turns.turn_log import Cursor
