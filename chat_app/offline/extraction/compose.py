@@ -65,15 +65,13 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if leads:
         _pairs(draft, evidence, aside=False)
     parts = record_parts(question)
-    before = draft.text
     if parts:
         _classes(draft, evidence)
-    facts = draft.text != opening
     for record in evidence.named:
         _record(draft, parts, record)
     for output in evidence.fields:
         _titled(draft, output)
-    facts = facts or draft.text != before
+    facts = draft.text != opening
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
     if not stated and not (facts and parts and not asked_sections(question)):
         _quotes(draft, selection, asked.sections, answered=draft.text != opening)
@@ -143,8 +141,10 @@ def _pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
         unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
         for heading, group in groupby(unsaid, lambda line: line[1].title):
             draft.lines(heading, group)
-        if pair.note or not pair.said:
-            draft.paragraph(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
+        if pair.note:
+            draft.paragraph(pair.note)
+        elif not pair.said:
+            draft.say(phrases.NO_INTERACTION, names=list(pair.names))
 
 
 def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
@@ -209,10 +209,9 @@ def _titled(draft: Draft, block: TitledLines) -> None:
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:
     """Name failed searches; if nothing was found, also name what was searched."""
-    found = bool(draft.text)
     if evidence.failures:
-        draft.paragraph(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))
-    if not (found or evidence.failures):
+        draft.say(phrases.FAILED, names=list(dict.fromkeys(evidence.failures)))
+    elif not draft.text:
         places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
         places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
         draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
