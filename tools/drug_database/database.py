@@ -7,16 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tools.drug_database.drug_search import Searcher
+from tools.drug_database.drug_search import Searcher, bare_expander
 from tools.drug_database.importers import demo
 from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.import_run import ImportJob, run_import
 from tools.drug_database.labels.record_rendering import cited_passage
-from tools.drug_database.names.aliases import aliases
-from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
-from tools.drug_database.query_expander import QueryExpander
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records.reports import DrugDatabaseStats, ImportProgress, ImportReport
@@ -63,7 +60,7 @@ class DrugDatabase:
         try:
             return await self._read(lambda client: self._searcher.expand(client, question), SEARCH_SECONDS)
         except ToolError:
-            return QueryExpander(NameIndex(()), aliases()).expand(question)
+            return bare_expander().expand(question)
 
     async def named(self, text: str) -> list[DrugRecord]:
         """Return the medicines that ``text`` names, in their order; near spellings do not count."""

@@ -7,6 +7,7 @@ these. The records themselves always come from Milvus.
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Final, NamedTuple, Self
 
 import orjson
@@ -67,6 +68,17 @@ class DrugSnapshot:
     catalog: DrugCatalog
     index: NameIndex
 
+    @cached_property
+    def expander(self) -> QueryExpander:
+        """Expands questions by the names of the generation."""
+        return QueryExpander(self.index, aliases())
+
+
+@cache
+def bare_expander() -> QueryExpander:
+    """Return the expander that knows the shipped aliases alone."""
+    return QueryExpander(NameIndex(()), aliases())
+
 
 class _Wanted(NamedTuple):
     """The forms, routes and populations that a question names beside the medicine."""
@@ -86,7 +98,6 @@ class Searcher:
     def __init__(self, alias: str) -> None:
         self._alias = alias
         self._snapshot: DrugSnapshot | None = None
-        self._expander: tuple[NameIndex, QueryExpander] | None = None
         self._lock = threading.Lock()
 
     def snapshot(self, client: Client) -> DrugSnapshot | None:
@@ -121,10 +132,7 @@ class Searcher:
     def expand(self, client: Client, question: str) -> QueryExpansion:
         """Return other words for the words of ``question``, from the current state."""
         state = self.snapshot(client)
-        index = state.index if state is not None else NameIndex(())
-        if self._expander is None or (self._expander[0] is not index and state is not None):
-            self._expander = (index, QueryExpander(index, aliases()))
-        return self._expander[1].expand(question)
+        return (state.expander if state is not None else bare_expander()).expand(question)
 
     def search(self, client: Client, query: DrugQuery) -> DrugSearchResult:
         """Answer one query."""

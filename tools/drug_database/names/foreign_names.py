@@ -166,18 +166,11 @@ def _with_salt(word: str) -> tuple[str, ...]:
     return ()
 
 
-class InternationalNames:
-    """Names of one index by their international key; only keys that lead to one record are kept."""
-
-    def __init__(self, names: Iterable[tuple[str, int]]) -> None:
-        """Index pairs of folded name and number of its record."""
-        pairs = list(names)
-        owners: dict[str, set[int]] = {}
-        for key, (_, entry) in zip(international_keys([name for name, _ in pairs]), pairs, strict=True):
-            if len(key) >= _SHORTEST:
-                owners.setdefault(key, set()).add(entry)
-        self._entries = {key: next(iter(found)) for key, found in owners.items() if len(found) == 1}
-
-    def find(self, folded: str) -> int | None:
-        """Return the record whose name differs from ``folded`` only by spelling rules; None when there is none."""
-        return self._entries.get(international_key(folded))
+def by_international_key(names: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the record of each international key that leads to one alone; ``names`` are folded, with their records."""
+    pairs = list(names)
+    owners: dict[str, set[int]] = {}
+    for key, (_, entry) in zip(international_keys([name for name, _ in pairs]), pairs, strict=True):
+        if len(key) >= _SHORTEST:
+            owners.setdefault(key, set()).add(entry)
+    return {key: next(iter(found)) for key, found in owners.items() if len(found) == 1}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from tools.drug_database.names.aliases import singular
-from tools.drug_database.names.foreign_names import InternationalNames
+from tools.drug_database.names.foreign_names import by_international_key, international_key
 from tools.drug_database.names.name_keys import base_moiety, class_name, record_key
 from tools.drug_database.names.spelling import Spellings
 from tools.drug_database.records.drug_record import DrugRecord
@@ -80,7 +80,7 @@ class NameIndex:
         self._sorted = sorted(self._exact)
         self.spellings = Spellings(self.names, [self.products[self.exact(name)[0].entry] for name in self.names])
         self.class_spellings = Spellings(list(self.class_names))
-        self.international = InternationalNames(
+        self._international = by_international_key(
             (name, known.entry)
             for name, meanings in self._exact.items()
             for known in meanings
@@ -163,6 +163,10 @@ class NameIndex:
         if found is None:
             found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))
         return found if found is not None else ()
+
+    def international(self, name: str) -> int | None:
+        """Return the record whose name differs from ``name`` only by spelling rules; None when there is none."""
+        return self._international.get(international_key(fold_name(name)))
 
     def starting(self, start: str) -> Iterator[str]:
         """Yield the folded names that begin with ``start``."""

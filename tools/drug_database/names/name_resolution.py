@@ -74,11 +74,11 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Nam
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:
     """Return the one record that a German or Spanish name means, by its parts and endings; None for another text."""
-    entry = None if " " in text else index.international.find(fold_name(text))
+    entry = None if " " in text else index.international(text)
     for form in () if entry is not None else english_forms(text):
         known = leading(index, index.exact(form) or index.exact(base_moiety(form)) or index.exact(acid_or_ion(form)))
         entries = {one.entry for one in known if one.kind != "brand"}
-        entry = next(iter(entries)) if len(entries) == 1 else index.international.find(fold_name(form))
+        entry = next(iter(entries)) if len(entries) == 1 else index.international(form)
         if entry is not None:
             break
     return None if entry is None else Known(entry, "synonym", index.generics[entry])
