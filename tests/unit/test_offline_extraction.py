@@ -163,6 +163,12 @@ def test_an_offered_name_that_is_taken_up_replaces_the_misspelt_one(reply: str) 
     assert standalone([asked, Exchange(reply)], OFFERED) == "What is the dose of metformin?"
 
 
+@pytest.mark.parametrize(("language", "reply"), [("de", "ja"), ("de", "Ja, Metformin"), ("es", "sí")])
+def test_a_name_that_is_offered_in_the_readers_language_is_taken_up(language: Language, reply: str) -> None:
+    asked = Exchange("Metfromin Dosis?", answer=phrases.said(phrases.DID_YOU_MEAN, language).format(names="Metformin"))
+    assert standalone([asked, Exchange(reply)], OFFERED) == "Metformin Dosis?"
+
+
 def test_a_question_goes_whole_to_the_guidelines_and_to_the_drug_database() -> None:
     question = "When is metformin 500 mg contraindicated?"
     calls = {call.name: call.arguments for call in plan(question, (GUIDELINES, DRUGS))}

@@ -25,7 +25,7 @@ from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
 from tools.language.terms import terms
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
 from tools.language.vocabulary.patient_values import value_names
 
 _POLITE: Final = re.compile(r"^\s*(?:ok(?:ay)?|thanks|thank you)\b\W+(?=\w)", re.IGNORECASE)
@@ -47,9 +47,14 @@ _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)"
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
 _PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
-_OFFER: Final = re.compile(re.escape(phrases.DID_YOU_MEAN).replace(re.escape("{names}"), "(.+?)"))
+_OFFER: Final = re.compile(
+    "|".join(re.escape(phrases.said(phrases.DID_YOU_MEAN, language)) for language in LANGUAGES).replace(
+        re.escape("{names}"), "(.+?)"
+    )
+)
 _YES: Final = re.compile(
-    r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did))\b[^?]{0,30}$", re.IGNORECASE
+    r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did)|ja|genau|richtig|sí)\b[^?]{0,30}$",
+    re.IGNORECASE,
 )
 _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b", re.IGNORECASE)
 """What only a medicine has: other parts of a label may be asked for without meaning the medicine before."""
@@ -87,8 +92,8 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
 def _confirmed(question: str, before: str, answer: str) -> str:
     """Return the question before with the name that "Did you mean ...?" offered, when ``question`` takes it up."""
     offered = _OFFER.search(answer)
-    names = re.split(r", | or ", offered[1]) if offered else []
-    said = re.sub(r"^yes\W+", "", _ENDING.sub("", question).lower())
+    names = re.split(r", | (?:or|oder|o) ", offered[offered.lastindex or 0]) if offered else []
+    said = re.sub(r"^(?:yes|ja|sí)\W+", "", _ENDING.sub("", question).lower())
     chosen = next((name for name in names if name.lower() == said), names[0] if names and _YES.match(question) else "")
     misspelt = difflib.get_close_matches(chosen.lower(), re.findall(r"[\w-]+", before.lower()), n=1) if chosen else []
     return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
