@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, doctor, drugs, evaluate, feedback, guidelines, mcp_stdio, serve, shell
+from chat_app.cli import ask, doctor, drugs, evaluate, feedback, guidelines, serve, shell
 from chat_app.cli.governance import audit, backup, users
 from chat_app.cli.shell import command
 from chat_app.data_protection import PRIVATE_UMASK
@@ -28,7 +28,7 @@ app = typer.Typer(
 app.command(name="serve")(serve.serve)
 app.command(name="ask")(ask.ask)
 app.command(name="doctor")(doctor.doctor)
-command(app)(mcp_stdio.mcp)
+command(app)(serve.mcp)
 app.command(name="offline-server")(serve.offline_server)
 app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")

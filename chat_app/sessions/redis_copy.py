@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncGenerator, Iterable
+from pathlib import Path
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -10,34 +10,28 @@ from redis.exceptions import RedisError
 from chat_app.errors import SessionStoreUnavailable
 
 
-async def dumped(url: str) -> AsyncGenerator[str, None]:
-    """Yield each key with its value and time to live. Raises ``SessionStoreUnavailable``."""
-    redis: Redis = Redis.from_url(url)
+async def dump(url: str, path: Path) -> None:
+    """Write each key with its value and time to live to a file. Raises ``SessionStoreUnavailable``."""
     try:
-        async for key in redis.scan_iter(count=500):
-            value, left = await redis.dump(key), await redis.pttl(key)
-            if value is not None:
-                encoded = [base64.b64encode(part).decode() for part in (key, value)]
-                yield json.dumps([*encoded, max(left, 0)])
-    except (RedisError, OSError):
+        async with Redis.from_url(url) as redis:
+            with path.open("w", encoding="utf-8") as file:
+                async for key in redis.scan_iter(count=500):
+                    value, left = await redis.dump(key), await redis.pttl(key)
+                    if value is not None:
+                        encoded = [base64.b64encode(part).decode() for part in (key, value)]
+                        file.write(json.dumps([*encoded, max(left, 0)]) + "\n")
+    except RedisError:
         raise SessionStoreUnavailable("Redis could not be copied: check that it answers.") from None
-    finally:
-        await redis.aclose()
 
 
-async def load(url: str, lines: Iterable[str]) -> int:
-    """Write the keys of ``dumped`` to another Redis; return their number. Raises ``SessionStoreUnavailable``."""
-    redis: Redis = Redis.from_url(url)
-    count = 0
+async def load(url: str, path: Path) -> None:
+    """Write the keys in a file of ``dump`` to another Redis. Raises ``SessionStoreUnavailable``."""
     try:
-        for line in lines:
-            key, value, left = json.loads(line)
-            await redis.restore(base64.b64decode(key), left, base64.b64decode(value), replace=True)
-            count += 1
+        async with Redis.from_url(url) as redis:
+            with path.open(encoding="utf-8") as lines:
+                for key, value, left in map(json.loads, lines):
+                    await redis.restore(base64.b64decode(key), left, base64.b64decode(value), replace=True)
     except (RedisError, OSError, ValueError):
         raise SessionStoreUnavailable(
             "The conversations could not be restored: the Redis here is older than that of the backup."
         ) from None
-    finally:
-        await redis.aclose()
-    return count

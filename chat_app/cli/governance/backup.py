@@ -31,6 +31,7 @@ File = Annotated[Path, typer.Argument(help="The backup, a .zip file.", dir_okay=
 async def backup(file: File) -> None:
     """Write everything in the data directory to FILE, also while the app runs. Protect FILE like patient records."""
     from chat_app.embedded import embedded_services
+    from chat_app.sessions.redis_copy import dump
 
     settings = shell.settings()
     data_dir = settings.storage.data_dir
@@ -42,7 +43,7 @@ async def backup(file: File) -> None:
         async with embedded_services(settings) as services:
             await _record(settings, "backup", str(file))
             if settings.storage.redis_url is None:
-                await _copy_redis(services.urls.redis_url, copy / _REDIS)
+                await dump(services.urls.redis_url, copy / _REDIS)
             _copy_files(data_dir, copy / "data")
         manifest = {"version": __version__, "not_included": _external(settings)}
         (copy / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
@@ -75,19 +76,10 @@ async def restore(file: File) -> None:
         keys = Path(folder) / _REDIS
         async with embedded_services(settings) as services:
             if settings.storage.redis_url is None and keys.exists():
-                with keys.open(encoding="utf-8") as lines:
-                    await load(services.urls.redis_url, lines)
+                await load(services.urls.redis_url, keys)
             await _record(settings, "restore", str(file))
     typer.echo(f"Restored {file} into {data_dir}. Check it with `asclepius doctor --start`.")
     _tell_external(manifest)
-
-
-async def _copy_redis(url: str, path: Path) -> None:
-    from chat_app.sessions.redis_copy import dumped
-
-    with path.open("w", encoding="utf-8") as file:
-        async for line in dumped(url):
-            file.write(line + "\n")
 
 
 def _pack(content: Path, file: Path) -> None:
