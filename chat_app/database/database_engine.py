@@ -9,13 +9,14 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from chat_app.errors import ConfigurationError
 from chat_app.settings import Settings
@@ -35,6 +36,9 @@ _QUEUE_SECONDS: Final = 60.0
 """Limit of the wait for a free connection; most callers wait less."""
 # An arbitrary number that nothing else in the database locks.
 _SETUP_LOCK: Final = 6_115_202_611
+
+# Parsing a statement takes longer than running most of them.
+statement: Final = lru_cache(maxsize=256)(text)
 
 
 def database_url(given: str) -> URL:
@@ -77,6 +81,12 @@ def database_engine(url: URL) -> AsyncEngine:
         event.listen(engine.sync_engine, "connect", _sqlite_settings)
         _threads[engine] = _SqliteThread(engine)
     return engine
+
+
+async def rows_of(connection: AsyncConnection, query: str, **parameters: object) -> list[dict[str, Any]]:
+    """Run ``query`` and return its rows by column name."""
+    result = await connection.execute(statement(query), parameters)
+    return [dict(row) for row in result.mappings()]
 
 
 async def in_transaction(engine: AsyncEngine, work: Callable[[Connection], T]) -> T:

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from chat_app.database.database_engine import rows_of
 from tools.types import Frozen
 
 _FEEDBACK: Final = """SELECT f."forId", f."threadId", f."value", f."comment", f."createdAt", t."userIdentifier"
@@ -58,15 +58,15 @@ class UsageOfDay(Frozen):
 async def rated_answers(engine: AsyncEngine, *, latest: int = 0) -> list[RatedAnswer]:
     """Return all ratings, or the ``latest`` ones, oldest first."""
     async with engine.connect() as connection:
-        given = await _rows(connection, _FEEDBACK)
+        given = await rows_of(connection, _FEEDBACK)
         return [await _rated(connection, row) for row in given[-latest:]]
 
 
 async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:
     """Return the days with questions from the date ``since`` (ISO 8601) on."""
     async with engine.connect() as connection:
-        days = await _rows(connection, _QUESTIONS, since=since)
-        ratings = {row["day"]: row for row in await _rows(connection, _RATINGS, since=since)}
+        days = await rows_of(connection, _QUESTIONS, since=since)
+        ratings = {row["day"]: row for row in await rows_of(connection, _RATINGS, since=since)}
     found: list[UsageOfDay] = []
     for day in days:
         rating = ratings.get(day["day"], {"helpful": 0, "rated": 0})
@@ -76,8 +76,8 @@ async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:
 
 
 async def _rated(connection: AsyncConnection, given: Mapping[str, Any]) -> RatedAnswer:
-    parents = {step["id"]: step["parentId"] for step in await _rows(connection, _STEPS, thread=given["threadId"])}
-    elements = await _rows(connection, _ELEMENTS, thread=given["threadId"])
+    parents = {step["id"]: step["parentId"] for step in await rows_of(connection, _STEPS, thread=given["threadId"])}
+    elements = await rows_of(connection, _ELEMENTS, thread=given["threadId"])
     # The end of each answer knows its question, its whole text and its references.
     of_answer = [element["props"] for element in elements if given["forId"] in _upwards(element["forId"], parents)]
     ends = [json.loads(props) if isinstance(props, str) else props or {} for props in of_answer]
@@ -100,7 +100,3 @@ def _upwards(step: str | None, parents: Mapping[str, str | None]) -> Sequence[st
         found.append(step)
         step = parents.get(step)
     return found
-
-
-async def _rows(connection: AsyncConnection, statement: str, **values: object) -> list[dict[str, Any]]:
-    return [dict(row) for row in (await connection.execute(text(statement), values)).mappings()]

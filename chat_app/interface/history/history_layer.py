@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.batches import Batches
-from chat_app.database.database_engine import database_engine, database_url, in_transaction
+from chat_app.database.database_engine import database_engine, database_url, in_transaction, rows_of
 from chat_app.database.migrations import migrate
 from chat_app.interface.history.branches import conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import Row, decoded_value, element_of, hit, kept, step_of, thread_of
@@ -38,7 +38,6 @@ from chat_app.interface.history.history_statements import (
     TurnRows,
     like,
     now,
-    rows_of,
     thread_values,
     upsert_threads,
     write_turns,

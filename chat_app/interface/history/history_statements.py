@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from chat_app.database.database_engine import statement
 from chat_app.interface.history.history_rows import (
     ELEMENT_COLUMNS,
     STEP_COLUMNS,
@@ -19,9 +18,6 @@ from chat_app.interface.history.history_rows import (
     kept,
 )
 from chat_app.interface.security.identity import NotOwner, require_owner
-
-# Parsing a statement takes longer than running most of them.
-statement: Final = lru_cache(maxsize=256)(text)
 
 # Steps of the same millisecond follow what contains them: the page drops a step that comes before its parent.
 STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
@@ -80,12 +76,6 @@ _MERGED = {
     "postgresql": """CAST(jsonb_strip_nulls(CAST(COALESCE(threads."metadata", '{}') AS jsonb)
         || CAST(:patch AS jsonb)) AS text)""",
 }
-
-
-async def rows_of(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
-    """Run ``query`` and return its rows by column name."""
-    result = await connection.execute(statement(query), parameters)
-    return [dict(row) for row in result.mappings()]
 
 
 class TurnRows(NamedTuple):
