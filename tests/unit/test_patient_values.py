@@ -105,7 +105,7 @@ def test_a_sentence_with_more_of_the_question_repeats_no_other() -> None:
     first = "Zorbium treatment dose at a creatinine clearance below 30 mL/min: 1 mg/kg once daily."
     second = "For treatment or prophylaxis at a creatinine clearance below 30 mL/min zorbium 1 mg/kg once daily."
     assert _zorbium("zorbium dose, creatinine clearance 20", first, second) == [first]
-    assert _zorbium("zorbium dose, prophylaxis, creatinine clearance 20", first, second) == [first, second]
+    assert set(_zorbium("zorbium dose, prophylaxis, creatinine clearance 20", first, second)) == {first, second}
 
 
 def test_bounds_for_other_patients_are_left_out_only_where_some_hold_the_value() -> None:

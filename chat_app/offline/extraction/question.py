@@ -15,8 +15,9 @@ from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
 from tools.language.vocabulary.related_words import related_forms
 
-_HOW: Final = re.compile(r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)", re.IGNORECASE)
-_HOW_OFTEN: Final = re.compile(rf"{_HOW.pattern}|\bduration|\binterval|\bfrequen", re.IGNORECASE)
+_HOW_OFTEN: Final = re.compile(
+    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)|\bduration|\binterval|\bfrequen", re.IGNORECASE
+)
 _TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
@@ -89,11 +90,6 @@ class Question:
     def value_terms(self) -> frozenset[int]:
         """The places of the terms that name the patient's values: bounds of a value hold its name in any words."""
         return self.held(term_set(value_names(self.text)))
-
-    @property
-    def time_terms(self) -> frozenset[int]:
-        """The places of the terms that ask how often or how soon: a time answers them, and not the word."""
-        return self.held(ordered_terms(" ".join(_HOW.findall(self.asked))))
 
     @property
     def asks_list(self) -> bool:

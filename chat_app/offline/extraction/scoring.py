@@ -97,12 +97,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     candidates = _candidates(question, passages)
     others = _others(question, candidates)
     fitting, unfit = _of_the_patient(question, candidates, others)
-    asking = question.time_terms if len(question.time_terms) < len(question.forms) else frozenset[int]()
     counts = Counter(term for each in candidates for term in each.own)
-    rare = [
-        0 if term in asking else math.log(1 + (len(candidates) + 1) / (1 + counts[term]))
-        for term in range(len(question.forms))
-    ]
+    rare = [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares(rare)
     given = question.weights if any(question.weights) else rare
     shares = _shares([weight + EVERY_TERM if weight else 0.0 for weight in given])
@@ -112,14 +108,13 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
             continue
         previous = candidates[each.place - 1] if each.place else None
         features = _features(question, each, previous, rarity)
-        held = each.own | each.headed | (question.time_terms if features.kind else frozenset[int]())
-        near = sum(shares[term] for term in each.near - held)
+        held = sum(shares[term] for term in each.own | each.headed) + NEAR * sum(shares[term] for term in each.near)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         found.append(
             Scored(
                 **vars(each),
                 features=features,
-                held=1.0 if question.names_alone else sum(shares[term] for term in held) + NEAR * near,
+                held=1.0 if question.names_alone else held,
                 is_on_subject=each.place not in others and _is_on_subject(question, each, shares),
                 score=score + (APPLIES if each.place in fitting else -OTHERS if each.place in others else 0.0),
                 is_aside=each.place in others,
