@@ -11,7 +11,8 @@ from tools.types import Frozen
 TEST: Path = DATA / "emergency_test.jsonl"
 """Questions written apart from the training set.
 
-The groups ``blind`` and ``unseen`` were written before the last training, and nothing of them is in the training set.
+The groups ``unseen``, ``blind`` and ``any voice later`` were written before the last training, and nothing of them is
+in the training set; the errors in ``any voice`` led to training questions.
 ``doses`` are ordinary questions about the doses of the demonstration drugs, ``pairs`` ordinary ones about combinations.
 """
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 DATA: Final = Path(__file__).parent / "data"
-_TOKEN: Final = re.compile(r"[a-zäöüß']+|\d+")
+_TOKEN: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|')*|\d+(?:[.,]\d+)*")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _WINDOW: Final = 3
 """Sentences that are judged together: in a long text an emergency is told in a few of them."""
@@ -17,21 +18,29 @@ _STEM: Final = 6
 """Letters that are kept of a word, so that its endings do not matter."""
 _LETTERS: Final = 5
 """Letters of a sequence. Compound and misspelt words share sequences with the words that they are made of."""
-_MOST_DIGITS: Final = 4
+_MAGNITUDES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10_000)
+"""Bounds between which numbers count as the same: a pulse of 34 is not one of 54."""
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 
 
 def features(text: str) -> frozenset[str]:
     """Return the shortened words of ``text``, its pairs of adjacent ones and its letter sequences.
 
-    Of a number only its length counts.
+    Of a number only its magnitude counts.
     """
     found = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
-    words = [f"#{min(len(one), _MOST_DIGITS)}" if one.isdigit() else one[:_STEM] for one in found]
+    words = [_magnitude(one) if one[0].isdecimal() else one[:_STEM] for one in found]
     sequences = (
-        sequence for one in found if len(one) >= _LETTERS and not one.isdigit() for sequence in _sequences(one)
+        sequence for one in found if len(one) >= _LETTERS and not one[0].isdecimal() for sequence in _sequences(one)
     )
     return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences))
+
+
+def _magnitude(number: str) -> str:
+    whole, *decimals = re.split("[.,]", number)
+    # Three digits behind a point or comma are thousands.
+    value = float(f"{whole}{''.join(decimals)}" if len(number) > len(whole) + 3 else f"{whole}.{''.join(decimals)}")
+    return f"#{bisect_right(_MAGNITUDES, value)}"
 
 
 def _sequences(word: str) -> Iterable[str]:
