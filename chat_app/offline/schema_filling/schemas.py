@@ -140,8 +140,9 @@ def default_number(schema: Json, *, whole: bool) -> float | int:
         *(float(step) * (steps + more) for more in (0, 1, -1, 2)),
     ]
     for value in tried:
-        known = isinstance(value, int | float) and math.isfinite(value)
-        if known and fits_number(value, schema) and (not whole or float(value).is_integer()):
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            continue
+        if fits_number(value, schema) and (not whole or float(value).is_integer()):
             return int(value) if float(value).is_integer() and abs(value) < _EXACT else value
     return 0
 
