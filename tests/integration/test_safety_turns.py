@@ -125,11 +125,27 @@ async def test_a_notice_does_not_hide_what_the_guidelines_hold(
     assert CHARCOAL in text_of(events)
 
 
-async def test_what_does_not_answer_an_exposure_is_not_quoted(drugs: DrugDatabase, server: str, redis_url: str) -> None:
+async def test_an_amount_that_does_not_answer_an_exposure_is_not_quoted(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
     async with agent_with(drugs, server, redis_url, guideline="Start basal insulin at 10 units a day.") as agent:
         events = await consult(agent, "Insulin pen mix-up: she injected 100 units instead of 10 by mistake")
     assert "Call the emergency number" in text_of(events)
     assert "10 units a day" not in text_of(events)
+
+
+async def test_the_closest_passages_follow_where_no_overdosage_section_was_found(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    away = "A swallowed button battery is removed by endoscopy within two hours. Sedate with 5 mg for it."
+    async with agent_with(drugs, server, redis_url, guideline=away) as agent:
+        answer = text_of(
+            await consult(agent, "My toddler swallowed a battery off the shelf an hour ago, who gets it out?")
+        )
+    assert answer.startswith("Call the emergency number.")
+    assert "No sentence clearly answers this." in answer
+    assert "removed by endoscopy" in answer
+    assert "5 mg" not in answer
 
 
 async def test_the_usual_dose_of_what_was_taken_is_withheld_from_every_source(

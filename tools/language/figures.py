@@ -193,6 +193,16 @@ def units_of(*kinds: str) -> str:
     return any_spelling(name for name, (kind, _) in UNITS.items() if not kinds or kind in kinds)
 
 
+_AMOUNT: Final = re.compile(
+    rf"{DECIMAL}[ -]?(?:{units_of('mass', 'volume', 'activity')})(?![a-z]| ?/ ?(?:{units_of('volume')}|min)(?![a-z]))"
+)
+
+
+def has_amount(text: str) -> bool:
+    """Return whether ``text`` states an amount of a medicine, which neither a concentration nor a clearance is."""
+    return _AMOUNT.search(fold(text)) is not None
+
+
 _WRITTEN: Final = re.compile(
     rf"\b{DECIMAL}(?:\s*(?:to|-|–)\s*{DECIMAL})?(?:(?:-|\s*)(?:{_UNIT}|fold)(?![a-z])|%)(?:/(?:{_UNIT}|dose)(?![a-z]))*"
     rf"(?:\s+(?:{_RATE.pattern}))?",

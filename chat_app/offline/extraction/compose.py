@@ -64,6 +64,11 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
         _pairs(draft, evidence, aside=False)
+    noted = opening
+    if any(len(pair.names) < 2 for pair in evidence.pairs) and not any(pair.said for pair in evidence.pairs):
+        # No Overdosage section was found, which is no answer. The closest passages follow, but no usual dose.
+        selection = selection if selection.answers else select(asked, [*labels, *evidence.passages], doses=False)
+        noted = draft.text if selection.quotes else opening
     parts = record_parts(question)
     if parts:
         _classes(draft, evidence)
@@ -74,7 +79,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     facts = draft.text != opening
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
     if not stated and not (facts and parts and not asked_sections(question)):
-        _quotes(draft, selection, asked.sections, answered=draft.text != opening)
+        _quotes(draft, selection, asked.sections, answered=draft.text != noted)
     if not leads:
         _pairs(draft, evidence, aside=True)
     if draft.text == opening:

@@ -10,6 +10,7 @@ from chat_app.offline.extraction.drug_parts import HARMS
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
+from tools.language.figures import has_amount
 from tools.language.quotable_units import term_set
 
 
@@ -45,9 +46,15 @@ class Selection:
     shares_terms: bool = False
 
 
-def select(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> Selection:
-    """Choose the best units of ``passages``; none when no unit holds a term of the question."""
-    return chosen_of(question, scored(question, passages, weights))
+def select(
+    question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS, *, doses: bool = True
+) -> Selection:
+    """Choose the best units of ``passages``, only those without an amount where ``doses`` is false.
+
+    None are chosen when no unit holds a term of the question.
+    """
+    found = scored(question, passages, weights)
+    return chosen_of(question, [each for each in found if doses or not has_amount(each.unit.text)])
 
 
 def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROOM) -> Selection:
