@@ -22,8 +22,8 @@ import httpx
 
 from tests.benchmarks.bench_drugs import SHARED
 from tests.support.served import COMMAND, clean_environment, serve
+from tools.drug_database.importers import demo
 
-DEMO = Path(__file__).resolve().parents[2] / "tools" / "drug_database" / "demo"
 ORDERED, ACTIVE = 2, 12
 
 
@@ -43,9 +43,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--data", action="store_true")
     given = parser.parse_args()
-    names = [
-        one["generic_name"] for path in sorted(DEMO.glob("*.json")) for one in json.loads(path.read_text())["records"]
-    ]
+    names = [one.generic_name for one in demo.records() if one.generic_name]
     chosen = random.Random(7)
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder) / "data", ASCLEPIUS_CDS_OPEN="true") as app:
         if given.data:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from importlib import resources
@@ -11,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from tools.drug_database.importers import demo
 from tools.language.question_words import term_rareness
 from tools.language.stemming import stem
 from tools.language.terms import terms
@@ -86,7 +86,4 @@ def test_the_words_of_the_sources_have_words_in_the_other_languages(language: Fo
 
 
 def medicine_names() -> list[str]:
-    demo = resources.files("tools.drug_database") / "demo"
-    files = [json.loads(file.read_text(encoding="utf-8")) for file in demo.iterdir() if file.name.endswith(".json")]
-    records = [record for file in files for value in file.values() if isinstance(value, list) for record in value]
-    return [name for record in records for name in (record["generic_name"], *record["ingredients"])]
+    return [name for record in demo.records() for name in (record.generic_name, *record.ingredients)]
