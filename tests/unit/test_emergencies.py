@@ -31,6 +31,7 @@ MOST_ALARMS = {
     "acute": 0.04,
     "any voice": 0.03,
     "any voice later": 0.01,
+    "independent": 0.03,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 

@@ -1,7 +1,7 @@
 """Scores each unit of the retrieved passages by how well it answers a question.
 
 The score is one linear function of the features below. ``python -m scripts.fit_extraction`` fits its weights and checks
-them by cross-validation; ``docs/evaluation.md`` says how the shipped ones were chosen.
+them by cross-validation; ``docs/measurements.md`` says how the shipped ones were chosen.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from tools.language.quotable_units import term_set
 
 
 class Room(NamedTuple):
-    """What ends an answer; ``scripts.fit_extraction`` fits it, and ``docs/evaluation.md`` says how it was chosen."""
+    """What ends an answer; ``scripts.fit_extraction`` fits it, and ``docs/measurements.md`` says how it was chosen."""
 
     worse: float
     """Units that score so much less than the best one are left out."""
@@ -29,7 +29,7 @@ BEST: Final = 4
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
 ANSWERS_FROM: Final = 0.6
-"""Share of the question that a quote with its headings must hold to count as an answer; fitted, see evaluation.md."""
+"""Share of the question that a quote with its headings must hold to count as an answer; fitted, see measurements.md."""
 RELATED_FROM: Final = 0.15
 """Share of the question from which a unit is quoted at all; less are common words of an unrelated unit."""
 
