@@ -5,19 +5,50 @@ from typing import TYPE_CHECKING
 from tools.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent as AsclepiusHealthcareAgent
+    from chat_app.agent.chat_manager import ChatManager as ChatManager
+    from chat_app.agent.citation_manager import CitationManager as CitationManager
+    from chat_app.agent.response_manager import OpenAIResponseManager as OpenAIResponseManager
+    from chat_app.agent.run_types import OutputRenderer as OutputRenderer
     from chat_app.agent.run_types import RunnerEvent as RunnerEvent
     from chat_app.agent.run_types import RunRequest as RunRequest
     from chat_app.agent.runner import Runner as Runner
+    from chat_app.agent.runner import RunnerStreamingResult as RunnerStreamingResult
+    from chat_app.agent.stream_manager import StreamManager as StreamManager
+    from chat_app.agent.turn import ConsultResult as ConsultResult
+    from chat_app.answer_options import ConsultOptions as ConsultOptions
+    from chat_app.events import FinalOutputItem as FinalOutputItem
     from chat_app.events import RunItemStreamEvent as RunItemStreamEvent
     from chat_app.events import RunnerResult as RunnerResult
+    from chat_app.events import StepOutput as StepOutput
+    from chat_app.events import StepRunItem as StepRunItem
     from chat_app.events import TextDelta as TextDelta
     from chat_app.events import TextReplaced as TextReplaced
+    from chat_app.events import ToolCallRunItem as ToolCallRunItem
+    from chat_app.events import ToolOutputRunItem as ToolOutputRunItem
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "chat_app.agent.run_types": ("RunRequest", "RunnerEvent"),
-        "chat_app.agent.runner": ("Runner",),
-        "chat_app.events": ("RunItemStreamEvent", "RunnerResult", "TextDelta", "TextReplaced"),
+        "chat_app.agent.asclepius_agent": ("AsclepiusHealthcareAgent",),
+        "chat_app.agent.chat_manager": ("ChatManager",),
+        "chat_app.agent.citation_manager": ("CitationManager",),
+        "chat_app.agent.response_manager": ("OpenAIResponseManager",),
+        "chat_app.agent.turn": ("ConsultResult",),
+        "chat_app.agent.run_types": ("OutputRenderer", "RunRequest", "RunnerEvent"),
+        "chat_app.agent.runner": ("Runner", "RunnerStreamingResult"),
+        "chat_app.agent.stream_manager": ("StreamManager",),
+        "chat_app.answer_options": ("ConsultOptions",),
+        "chat_app.events": (
+            "FinalOutputItem",
+            "RunItemStreamEvent",
+            "RunnerResult",
+            "StepOutput",
+            "StepRunItem",
+            "TextDelta",
+            "TextReplaced",
+            "ToolCallRunItem",
+            "ToolOutputRunItem",
+        ),
     },
 )

@@ -13,7 +13,7 @@ from babel import Locale
 
 from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.response_manager import OpenAIResponseManager
-from chat_app.agent.turn import TurnRequest
+from chat_app.agent.turn import ConsultResult, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.answer_options import AnswerLanguage, ConsultOptions
 from chat_app.errors import InputRejected
@@ -84,6 +84,10 @@ class AsclepiusHealthcareAgent:
             InputRejected: The message is empty or too long; raised at once.
         """
         return self._responses.process_streaming_query(self._request(message, options or ConsultOptions()))
+
+    async def answer(self, message: str, options: ConsultOptions | None = None) -> ConsultResult:
+        """Return the whole answer at once, for callers that do not stream; raises like ``consult``."""
+        return await self._responses.handle_standard_query(self._request(message, options or ConsultOptions()))
 
     async def resumed(self, conversation_id: str, turn_id: str) -> AsyncGenerator[AgentEvent, None] | None:
         """Return the events of a turn whose process died, from its beginning.

@@ -11,6 +11,7 @@ import logging
 import sys
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,22 @@ from chat_app.agent.hosted_results import FILE_SEARCH
 from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
-from chat_app.agent.turn import TurnAnswer, TurnRequest
+from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
+    Notice,
     Outcome,
+    Reference,
+    ReferencesReady,
     RunItemStreamEvent,
     RunnerResult,
     StatementsChecked,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
+    UnsupportedStatement,
 )
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
@@ -112,6 +117,37 @@ class OpenAIResponseManager:
         """Return the turn's events; ``chat_app.events`` describes their order."""
         events = self._turn(request)
         return self._observe(events) if self._observe else events
+
+    async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
+        """Return the same turn, drained."""
+        conversation_id = ""
+        references: tuple[Reference, ...] = ()
+        unsupported: tuple[UnsupportedStatement, ...] = ()
+        notices: list[str] = []
+        end = TurnEnded(outcome=CRASHED, answer="")
+        async with aclosing(self.process_streaming_query(request)) as events:
+            async for event in events:
+                match event:
+                    case TurnStarted():
+                        conversation_id = event.conversation_id
+                    case ReferencesReady():
+                        references = event.references
+                    case StatementsChecked():
+                        unsupported = event.unsupported
+                    case TurnEnded():
+                        end = event
+                    case Notice():
+                        notices.append(event.message)
+                    case _:
+                        continue
+        return ConsultResult(
+            conversation_id=conversation_id,
+            answer=end.answer,
+            outcome=end.outcome,
+            references=references,
+            unsupported=unsupported,
+            notices=tuple(notices),
+        )
 
     async def keeps(self, response_id: str) -> bool:
         """Return whether the model server has that response."""

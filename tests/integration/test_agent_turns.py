@@ -9,7 +9,6 @@ import pytest
 from chat_app.errors import InputRejected
 from chat_app.events import CitationAdded, Notice, ReferencesReady, RunItemStreamEvent, TurnStarted
 from tests.support.engine import (
-    answered,
     chained,
     clinic,
     consult,
@@ -180,10 +179,10 @@ async def test_the_model_is_told_the_language_and_that_only_some_guidelines_are_
     assert asked == [("asthma", "copd")]
 
 
-async def test_a_drained_turn_has_its_references_and_its_notice(redis_url: str) -> None:
+async def test_the_standard_query_is_the_streamed_one_drained(redis_url: str) -> None:
     turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("It is so [1]. And [9].", response_id="resp_2"))]
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
-        result = await answered(agent, "Is it?")
+        result = await agent.answer("Is it?")
     assert (result.answer, result.outcome.kind) == ("It is so . And .", "completed")
     assert [reference.passage.id for reference in result.references] == ["guide:1"]
     assert len(result.notices) == 1

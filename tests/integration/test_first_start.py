@@ -12,7 +12,6 @@ from pymilvus import MilvusClient
 from chat_app.bootstrap import open_app
 from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
-from tests.support.engine import answered
 from tests.support.postgres import fresh_database
 from tests.support.services import milvus_lite_server
 
@@ -39,7 +38,7 @@ async def test_replicas_that_start_together_create_everything_once_and_answer(
             apps = [await replica.ready() for replica in replicas]
             while any(app.loading for app in apps):
                 await asyncio.sleep(0.1)
-            answers = [await answered(app.agent, "What is the maximum daily dose of metformin?") for app in apps]
+            answers = [await app.agent.answer("What is the maximum daily dose of metformin?") for app in apps]
         with closing(MilvusClient(milvus)) as client:
             created = client.list_collections()
     assert [app.load_problems for app in apps] == [[], []]

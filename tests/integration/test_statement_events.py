@@ -13,7 +13,7 @@ from chat_app.cli.ask_output import Plain
 from chat_app.events import AgentEvent, ReferencesReady, StatementsChecked, TurnStarted
 from chat_app.interface.rendering.answer_end import AnswerEnd
 from chat_app.interface.rendering.turn_steps import TurnIds
-from tests.support.engine import adapter, answered, chained, clinic, consult, ended, guideline_tool, passage
+from tests.support.engine import adapter, chained, clinic, consult, ended, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, Status, calls_reply, text_reply
 
 ASK = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
@@ -54,7 +54,7 @@ async def test_an_answer_that_is_drained_has_its_unsupported_statements(redis_ur
         ScriptedServer(turns(f"{WRONG} [1]")) as server,
         clinic(server, redis_url, [guideline_tool(passage(text=SOURCE))]) as agent,
     ):
-        result = await answered(agent, "How much metformin?")
+        result = await agent.answer("How much metformin?")
     assert [one.text for one in result.unsupported] == [WRONG]
 
 

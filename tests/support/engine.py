@@ -22,7 +22,6 @@ from chat_app.generation.generator import Generator
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.sessions.redis_store import RedisSessionStore
-from chat_app.turn_facts import TurnFacts
 from tests.support.scripted_server import Event, Json, Request, ScriptedServer, Step
 from tools.function_tool import FunctionTool
 from tools.tool_manager import ToolManager
@@ -228,14 +227,6 @@ async def clinic(
         await agent.aclose()
         manager.close()
         await sessions.aclose()
-
-
-async def answered(agent: AsclepiusHealthcareAgent, message: str) -> TurnFacts:
-    """Return what the whole turn says."""
-    facts = TurnFacts()
-    async for event in agent.consult(message):
-        facts.collect(event)
-    return facts
 
 
 async def consult(
