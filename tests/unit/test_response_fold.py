@@ -412,3 +412,14 @@ def test_a_citation_before_any_text_is_not_shown_again_with_corrected_text() -> 
     again = list(state.replace_text("m", "Do not give it."))
     assert [event.type for event in again] == ["text_replaced", "text_delta"]
     assert state.answer == "Do not give it."
+
+
+def test_pieces_that_a_server_names_apart_are_joined_by_the_finished_text_and_paragraphs_are_not() -> None:
+    pieces = [delta("Give ", "a"), delta("metformin ", "b"), delta("500 mg.", "c")]
+    _, fold = feed(*pieces, completed(message("Give metformin 500 mg.", item_id="whole")))
+    assert fold.text == "Give metformin 500 mg."
+
+    paragraphs = [delta("Give metformin.", "a"), delta("Check the kidneys.", "b")]
+    updates, fold = feed(*paragraphs, completed(message("Give metformin.\n\nCheck the kidneys.", item_id="whole")))
+    assert "".join(fold.text.split()) == "Givemetformin.Checkthekidneys."
+    assert not [update for update in updates if isinstance(update, TextReplacement) and not update.text]
