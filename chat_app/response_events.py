@@ -256,7 +256,7 @@ def _fitted(model: type[E], kind: str, body: Mapping[str, Any]) -> E | None:
 
 
 def _place(body: Any, names: Sequence[int | str]) -> tuple[Any, int | str]:
-    """Return the object or list, and its key, to which ``names`` lead; some of them name what is missing."""
+    """Follow ``names`` into an event; return the last container that exists, and the key in it."""
     holder: Any = {"": body}
     key: int | str = ""
     for name in names:

@@ -1,4 +1,4 @@
-"""What a turn's events say beside its text, collected for whoever shows or judges the answer."""
+"""Facts of a turn beside its text, collected from its events."""
 
 from dataclasses import dataclass, field
 

@@ -81,7 +81,7 @@ class BatchedRedis(Redis):
             return cast("T", await self.transaction(work, *watched, value_from_callable=True))
 
     async def settle(self) -> None:
-        """Wait for the end of what was given, within the limits of time."""
+        """Wait for the submitted commands, within the time limits."""
         await self._batches.settle(CONNECT_SECONDS + COMMAND_SECONDS)
         if self._transactions:
             await asyncio.wait(set(self._transactions), timeout=CONNECT_SECONDS + COMMAND_SECONDS)

@@ -208,7 +208,7 @@ class RedisSessionStore:
         await self._write(redis_scripts.SET_STREAMING, session_id, request_id, state.model_dump_json())
 
     async def streaming_state(self, session_id: str, request_id: str) -> StreamingState | None:
-        """Return what was last stored for ``request_id``."""
+        """Return the latest stored state of ``request_id``."""
         _, text = await self._run(redis_scripts.GET_STREAMING, session_id, request_id)
         if text is None:
             return None
@@ -219,7 +219,7 @@ class RedisSessionStore:
         await self._write(redis_scripts.SET_STREAMING, session_id, _response_field(turn_id), body)
 
     async def kept_response(self, session_id: str, turn_id: str) -> str | None:
-        """Return what was stored for ``turn_id``."""
+        """Return the answer that is stored for ``turn_id``."""
         _, text = await self._run(redis_scripts.GET_STREAMING, session_id, _response_field(turn_id))
         return text.decode() if text is not None else None
 
@@ -241,7 +241,7 @@ class RedisSessionStore:
         return bool(status == b"ok")
 
     async def compact(self) -> None:
-        """Write the store's files again without what was deleted; returns before that is done."""
+        """Rewrite the store's files without deleted data, in the background."""
         try:
             await self._redis.bgrewriteaof()
         except SessionStoreUnavailable:

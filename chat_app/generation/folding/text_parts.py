@@ -321,7 +321,7 @@ def _compact(text: str) -> str:
 
 
 def _is_broken(texts: Sequence[str], whole: str) -> bool:
-    """Return whether ``whole`` joins ``texts``, and goes on in the same line where one of them ends."""
+    """Return whether ``whole`` is the ``texts`` joined, at least two of them without a line break."""
     if _compact("".join(texts)) != _compact(whole):
         return False
     rest = whole

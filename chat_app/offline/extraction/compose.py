@@ -123,7 +123,7 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     placed = {quote.place: quote for quote in quotes}
 
     def group(quote: Scored) -> object:
-        """Return what is read together: the rows of a table, or a sentence with what it needs."""
+        """Return the key of a quote's group: its table's rows, or a sentence and those it depends on."""
         if quote.unit.table:
             return _table_of(quote.unit)
         back = quote.unit.leans or int(quote.unit.limits)
