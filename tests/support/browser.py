@@ -70,6 +70,8 @@ async def recorded(
         is_mobile=phone,
         color_scheme="dark" if dark else "light",
         locale=locale,
+        # A click on what an animation moves between press and release opens nothing.
+        reduced_motion="reduce",
         # What passes through one, a test cannot intercept.
         service_workers=service_workers,
     )
