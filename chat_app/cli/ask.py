@@ -90,7 +90,6 @@ async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEve
 
     async with shell.opened_runtime() as runtime:
         from chat_app.interface.api.consult_routes import ConsultBody, begin
-        from chat_app.interface.api.turn_stream import RecentQuestions
 
         app = await runtime.ready()
         await _loaded(app)
@@ -100,7 +99,7 @@ async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEve
             body = ConsultBody.model_validate(given)
         except ValidationError:
             raise InputRejected("No model, guideline or session has such a name.") from None
-        question = await begin(runtime, body, shell.shell_user(app.settings), "en", RecentQuestions())
+        question = await begin(runtime, body, shell.shell_user(app.settings), "en")
         try:
             async for model, event in question.events():
                 yield model, event

@@ -28,6 +28,7 @@ from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
 from chat_app.interface.security.sign_in import SignIn
 from chat_app.interface.security.user_limits import UploadRoom, UserLimits
+from chat_app.interface.turns.asked_questions import RecentQuestions
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.question_gate import QuestionGate
 from chat_app.observability.metrics_port import metrics_of, metrics_served
@@ -62,6 +63,7 @@ class Runtime:
         self.sign_in = SignIn(self.identity, api_keys_at(settings.storage.data_dir), self._ended_logins)
         self.metrics = metrics_of(settings.diagnostics)
         self.turns = LiveTurns(observer_of=lambda ids: TurnWatch(ids, self._tool_names, self.metrics))
+        self.asked = RecentQuestions()
         server = settings.server
         if self.metrics is not None:
             self.metrics.watch("turns_active", "Answers being written.", lambda: self.keeper.running)

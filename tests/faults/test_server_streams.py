@@ -17,9 +17,10 @@ import pytest
 
 from chat_app.answer_options import ConsultOptions
 from chat_app.events import AgentEvent
-from chat_app.interface.api.turn_stream import AskedQuestion, event_stream
+from chat_app.interface.api.turn_stream import event_stream
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.turn_steps import TurnIds
+from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from tests.support.engine import clinic, ended

@@ -1,23 +1,24 @@
 """Every route of the HTTP API."""
 
 from itertools import chain
-from pathlib import Path
 
 from fastapi import Request, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from chat_app.interface.api import api_docs
-from chat_app.interface.api.asset_routes import asset_router
-from chat_app.interface.api.consult_routes import consult_router
-from chat_app.interface.api.conversation_routes import conversation_router
-from chat_app.interface.api.health_routes import health_router, status_router
-from chat_app.interface.api.model_api.model_routes import model_router
-from chat_app.interface.api.operators.administration_routes import administration_router
-from chat_app.interface.api.passages.passage_page import passage_page_router
+from chat_app.interface.api import (
+    api_docs,
+    asset_routes,
+    consult_routes,
+    conversation_routes,
+    health_routes,
+    source_routes,
+    thread_routes,
+)
+from chat_app.interface.api.model_api import model_routes
+from chat_app.interface.api.passages import passage_page
 from chat_app.interface.api.problems import NOTHING_HERE, problem
-from chat_app.interface.api.source_routes import source_router
-from chat_app.interface.api.thread_routes import thread_router
+from chat_app.interface.api.records import cds_routes, infobutton_routes
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.oidc_routes import oidc_router
@@ -36,33 +37,29 @@ class _LoggedRoute(Route):
 
 def api_routes(runtime: Runtime) -> list[BaseRoute]:
     """Return every route of the API."""
-    from chainlit.server import build_dir
+    # These import Chainlit, which needs the page's folder.
+    from chat_app.interface.api import file_routes, page_routes
+    from chat_app.interface.api.operators import administration_routes
 
-    from chat_app.interface.api.file_routes import file_router, upload_router
-    from chat_app.interface.api.page_routes import page_router
-    from chat_app.interface.api.records import cds_routes
-    from chat_app.interface.api.records.infobutton_routes import infobutton_router
-    from chat_app.interface.rendering.sockets import disconnect_user
-
-    page_root = runtime.settings.storage.data_dir / "page"
-    oidc = runtime.settings.server.auth == "oidc"
     # A router tries its routes in order. They are not included, because FastAPI would build each of them again.
     routers = (
-        consult_router(runtime),
-        health_router(runtime),
-        asset_router(Path(build_dir, "assets"), page_root),
-        *([oidc_router(runtime.settings, runtime.identity, runtime.audit)] if oidc else []),
-        page_router(runtime),
-        upload_router(runtime),
-        file_router(runtime),
-        infobutton_router(runtime),
-        conversation_router(runtime),
-        thread_router(runtime),
-        source_router(runtime),
-        status_router(runtime),
-        passage_page_router(runtime),
-        administration_router(runtime, disconnect_user),
-        model_router(runtime),
+        consult_routes.router,
+        health_routes.router,
+        asset_routes.router,
+        *(
+            [oidc_router(runtime.settings, runtime.identity, runtime.audit)]
+            if runtime.settings.server.auth == "oidc"
+            else []
+        ),
+        page_routes.router,
+        file_routes.router,
+        infobutton_routes.router,
+        conversation_routes.router,
+        thread_routes.router,
+        source_routes.router,
+        passage_page.router,
+        administration_routes.router,
+        model_routes.router,
     )
     cds_hooks = _LoggedRoute(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False)
     # Every method, or Chainlit's own route of that path would answer.

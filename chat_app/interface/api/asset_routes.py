@@ -1,6 +1,7 @@
 """The scripts and styles of the page, Chainlit's and our own, and what a browser keeps for when it is offline.
 
-They are compressed once, and kept by browsers because their addresses change with them.
+They need no login, because the login page has them, too. They are compressed once, and kept by browsers because their
+addresses change with them.
 """
 
 import gzip
@@ -11,6 +12,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, HTMLResponse
 
+from chat_app.interface.api.dependencies import ServedRuntime
 from chat_app.interface.i18n.translation import Language, language_of, say
 from chat_app.interface.page.page_code import GAPS, VERSION, corrected
 from chat_app.interface.page.page_document import own_scripts, scripts_address
@@ -22,55 +24,48 @@ _ICONS = "icons.js"
 """The icons that are left out of Chainlit's script."""
 
 
-def asset_router(folder: Path, page_root: Path) -> APIRouter:
-    """Return routes that need no login, because the login page has them, too.
+router = APIRouter(include_in_schema=False)
 
-    Args:
-        folder: Chainlit's scripts and styles.
-        page_root: The page's own files.
-    """
-    router = APIRouter(include_in_schema=False)
-    known = {path.name: path for path in folder.iterdir() if path.is_file()}
-    known[_ICONS] = folder / _ICONS
 
-    @router.get("/assets/{name}")
-    @router.get("/assets/{version}/{name}")
-    async def file(request: Request, name: str, version: str = VERSION) -> Response:
-        """Return a script or style."""
-        if (path := known.get(name)) is None:
-            raise HTTPException(404, "File not found")
-        kind = _COMPRESSED.get(path.suffix)
-        if kind is None:
-            return FileResponse(path, headers={"cache-control": _FOREVER})
-        return await run_in_threadpool(lambda: _asset(request, _packed(path), kind, keep=version == VERSION))
+@router.get("/assets/{name}")
+@router.get("/assets/{version}/{name}")
+async def file(request: Request, name: str, version: str = VERSION) -> Response:
+    """Return a script or style."""
+    if (path := _files().get(name)) is None:
+        raise HTTPException(404, "File not found")
+    kind = _COMPRESSED.get(path.suffix)
+    if kind is None:
+        return FileResponse(path, headers={"cache-control": _FOREVER})
+    return await run_in_threadpool(lambda: _asset(request, _packed(path), kind, keep=version == VERSION))
 
-    @router.get("/scripts/{language}.js")
-    async def scripts(request: Request, language: str, v: str = "") -> Response:
-        """Return the page's scripts, which run before Chainlit's."""
-        known = language_of(language)
-        keep = scripts_address(known).endswith(f"?v={v}")
-        return _asset(request, _packed_scripts(known), "text/javascript", keep=keep)
 
-    @router.get("/service-worker.js")
-    async def service_worker() -> Response:
-        """Return the script that shows ``/offline``; a browser asks for a newer one with each visit."""
-        script = page_root / "public" / "service-worker.js"
-        return FileResponse(script, media_type="text/javascript", headers={"cache-control": "no-cache"})
+@router.get("/scripts/{language}.js")
+async def scripts(request: Request, language: str, v: str = "") -> Response:
+    """Return the page's scripts, which run before Chainlit's."""
+    known = language_of(language)
+    keep = scripts_address(known).endswith(f"?v={v}")
+    return _asset(request, _packed_scripts(known), "text/javascript", keep=keep)
 
-    @router.get("/offline")
-    async def offline(request: Request) -> Response:
-        """Return the page that says that the app can't be reached."""
-        language = language_of(request.headers.get("accept-language"))
-        title = say(language, "offline.title")
-        return HTMLResponse(
-            f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{title}</title>'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            "<style>:root{color-scheme:light dark}body{max-width:32rem;margin:20vh auto;padding:0 1rem;"
-            f"font:1rem/1.5 system-ui,sans-serif}}</style><main><h1>{title}</h1><p>{say(language, 'offline.text')}</p>"
-            f'<p><a href="">{say(language, "offline.again")}</a></p></main></html>'
-        )
 
-    return router
+@router.get("/service-worker.js")
+async def service_worker(runtime: ServedRuntime) -> Response:
+    """Return the script that shows ``/offline``; a browser asks for a newer one with each visit."""
+    script = runtime.settings.storage.data_dir / "page" / "public" / "service-worker.js"
+    return FileResponse(script, media_type="text/javascript", headers={"cache-control": "no-cache"})
+
+
+@router.get("/offline")
+async def offline(request: Request) -> Response:
+    """Return the page that says that the app can't be reached."""
+    language = language_of(request.headers.get("accept-language"))
+    title = say(language, "offline.title")
+    return HTMLResponse(
+        f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<style>:root{color-scheme:light dark}body{max-width:32rem;margin:20vh auto;padding:0 1rem;"
+        f"font:1rem/1.5 system-ui,sans-serif}}</style><main><h1>{title}</h1><p>{say(language, 'offline.text')}</p>"
+        f'<p><a href="">{say(language, "offline.again")}</a></p></main></html>'
+    )
 
 
 def _asset(request: Request, packed: bytes, kind: str, *, keep: bool) -> Response:
@@ -87,6 +82,15 @@ def _asset(request: Request, packed: bytes, kind: str, *, keep: bool) -> Respons
 def _compressed(text: str) -> bytes:
     """Compress ``text`` in the way that every browser accepts."""
     return gzip.compress(text.encode(), _LEVEL, mtime=0)
+
+
+@cache
+def _files() -> dict[str, Path]:
+    """Return Chainlit's scripts and styles by name, and the icons."""
+    from chainlit.server import build_dir
+
+    folder = Path(build_dir, "assets")
+    return {path.name: path for path in folder.iterdir() if path.is_file()} | {_ICONS: folder / _ICONS}
 
 
 @cache

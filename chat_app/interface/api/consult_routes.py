@@ -29,9 +29,9 @@ from chat_app.events import (
     UnsupportedStatement,
 )
 from chat_app.interface.api import api_docs
-from chat_app.interface.api.dependencies import ReaderLanguage, User
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, User
 from chat_app.interface.api.problems import problem
-from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, event_stream
+from chat_app.interface.api.turn_stream import event_stream
 from chat_app.interface.conversation.own_documents import searched_in
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.i18n.translation import Language
@@ -39,6 +39,7 @@ from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner
+from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.response_objects import Usage
@@ -125,52 +126,52 @@ class ComparisonAnswer(Frozen):
     answers: tuple[ConsultAnswer, ...]
 
 
-def consult_router(runtime: Runtime) -> APIRouter:
-    """Return the routes to consult, resume a stream and stop a turn."""
-    router = APIRouter(prefix="/api/v1", tags=["consult"])
-    recent = RecentQuestions()
+router = APIRouter(prefix="/api/v1", tags=["consult"])
 
-    @router.post("/consult", response_model=ConsultAnswer | ComparisonAnswer, responses=api_docs.CONSULT)
-    async def consult(
-        request: Request,
-        user: User,
-        language: ReaderLanguage,
-        body: Annotated[ConsultBody, Body(openapi_examples=api_docs.CONSULT_EXAMPLES)],
-    ) -> Response:
-        """Ask a question.
 
-        With `stream` the answer is a `text/event-stream`: each event's `data` is one event of the turn as JSON, its
-        `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
-        `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
-        """
-        question = await begin(runtime, body, user, language, recent)
-        if body.stream:
-            return event_stream(question, dict.fromkeys(question.turns, Cursor()))
-        return await _whole(request, question)
+@router.post("/consult", response_model=ConsultAnswer | ComparisonAnswer, responses=api_docs.CONSULT)
+async def consult(
+    runtime: ServedRuntime,
+    request: Request,
+    user: User,
+    language: ReaderLanguage,
+    body: Annotated[ConsultBody, Body(openapi_examples=api_docs.CONSULT_EXAMPLES)],
+) -> Response:
+    """Ask a question.
 
-    @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
-    async def resume(
-        user: User,
-        turn_id: TurnId,
-        last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
-    ) -> Response:
-        """Resume a turn's events after `Last-Event-ID`, or read all; 204 when there are no more.
+    With `stream` the answer is a `text/event-stream`: each event's `data` is one event of the turn as JSON, its
+    `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
+    `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
+    """
+    question = await begin(runtime, body, user, language)
+    if body.stream:
+        return event_stream(question, dict.fromkeys(question.turns, Cursor()))
+    return await _whole(request, question)
 
-        Possible while the turn runs, and for five minutes after.
-        """
-        question = await _question_of(runtime, recent, turn_id, user)
-        cursors = question.cursors(last_event_id)
-        if cursors is None:
-            return problem(422, "Last-Event-ID is not one of this turn.")
-        return event_stream(question, cursors) if question.has_more(cursors) else Response(status_code=204)
 
-    @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
-    async def stop(user: User, turn_id: TurnId) -> Response:
-        """Stop a turn and keep the text received so far. Stopping twice changes nothing."""
-        (await _question_of(runtime, recent, turn_id, user)).stop()
-        return Response(status_code=204)
+@router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
+async def resume(
+    runtime: ServedRuntime,
+    user: User,
+    turn_id: TurnId,
+    last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
+) -> Response:
+    """Resume a turn's events after `Last-Event-ID`, or read all; 204 when there are no more.
 
-    return router
+    Possible while the turn runs, and for five minutes after.
+    """
+    question = await _question_of(runtime, turn_id, user)
+    cursors = question.cursors(last_event_id)
+    if cursors is None:
+        return problem(422, "Last-Event-ID is not one of this turn.")
+    return event_stream(question, cursors) if question.has_more(cursors) else Response(status_code=204)
+
+
+@router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
+async def stop(runtime: ServedRuntime, user: User, turn_id: TurnId) -> Response:
+    """Stop a turn and keep the text received so far. Stopping twice changes nothing."""
+    (await _question_of(runtime, turn_id, user)).stop()
+    return Response(status_code=204)
 
 
 async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[Document]) -> None:
@@ -188,9 +189,7 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[
         await app.check_documents([name for name in body.documents if name not in own])
 
 
-async def begin(
-    runtime: Runtime, body: ConsultBody, user: str, language: Language, recent: RecentQuestions
-) -> AskedQuestion:
+async def begin(runtime: Runtime, body: ConsultBody, user: str, language: Language) -> AskedQuestion:
     """Start the turns of a question. Raises ``InputRejected`` and ``TooManyQuestions`` before any has started."""
     app = await runtime.ready()
     scope, files = await searched_in(runtime.history, app.guidelines, body.conversation_id, user)
@@ -200,19 +199,19 @@ async def begin(
         compared = bool(body.models)
         first = next(iter(asked.turns.values()))
         question = AskedQuestion(user, asked.turns, compared, id=asked.message_id if compared else first.id)
-        recent.add(question)
+        runtime.asked.add(question)
         options = body.consult_options(user, scope)
         for model, turn in asked.turns.items():
             chosen = replace(options, model=model, turn_id=turn.id, asked_at=turn.asked_at)
             events = app.agent.consult(body.message, chosen)
-            runtime.turns.start(turn, _answered(runtime, turn, events, recent))
+            runtime.turns.start(turn, _answered(runtime, turn, events))
     return question
 
 
-async def _question_of(runtime: Runtime, recent: RecentQuestions, question_id: str, user: str) -> AskedQuestion:
+async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQuestion:
     """Return a question or turn of ``user`` that this process or another one answers; raise ``NotOwner``."""
     try:
-        return recent.get(question_id, user)
+        return runtime.asked.get(question_id, user)
     except NotOwner:
         turns = []
         with suppress(AsclepiusError):
@@ -246,12 +245,10 @@ async def _asked(runtime: Runtime, body: ConsultBody, user: str, language: Langu
     return question
 
 
-async def _answered(
-    runtime: Runtime, turn: LiveTurn, events: AsyncIterator[AgentEvent], recent: RecentQuestions
-) -> None:
+async def _answered(runtime: Runtime, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
     """Run the turn and store it, then keep it for readers that come back."""
     await runtime.keeper.answer(turn, events)
-    recent.keep_a_while(turn)
+    runtime.asked.keep_a_while(turn)
 
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 from chat_app.agent.chat_manager import title_of
 from chat_app.events import OutcomeKind, Reference
 from chat_app.interface.api import api_docs
-from chat_app.interface.api.dependencies import User
+from chat_app.interface.api.dependencies import ServedRuntime, User
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner
 from chat_app.sessions.session_store import Message, Session, SessionSummary
@@ -55,40 +55,41 @@ class StoredConversation(ConversationSummary):
     messages: tuple[ConversationMessage, ...]
 
 
-def conversation_router(runtime: Runtime) -> APIRouter:
-    """Return the routes to list, read and delete conversations."""
-    router = APIRouter(prefix="/api/v1/conversations", tags=["conversations"])
+router = APIRouter(prefix="/api/v1/conversations", tags=["conversations"])
 
-    @router.get("")
-    async def list_conversations(
-        user: User, limit: Annotated[int, Query(ge=1, le=_MOST_LISTED, description="At most so many.")] = 50
-    ) -> ConversationList:
-        """Your conversations, last used first. Looking at the list does not prolong them."""
-        app = await runtime.ready()
-        found = await app.sessions.summaries(user, limit)
-        return ConversationList(conversations=tuple(_summary(runtime, user, summary) for summary in found))
 
-    @router.get("/{conversation_id}", responses=api_docs.NOT_FOUND)
-    async def read_conversation(user: User, conversation_id: ConversationId) -> StoredConversation:
-        """Read a conversation: its messages with the passages they cite."""
-        store = (await runtime.ready()).sessions
-        await runtime.keeper.recover()
-        session = await store.get(conversation_id, user)
-        if session is None:
-            raise NotOwner
-        messages = await store.messages(session.session_id)
-        passages = {found.passage.id: found.passage for found in await store.retrieved(session.session_id)}
-        summary = _summary(runtime, user, SessionSummary(session=session, opening=next(iter(messages), None)))
-        shown = tuple(_message(message, passages) for message in messages)
-        return StoredConversation(**summary.model_dump(), messages=shown)
+@router.get("")
+async def list_conversations(
+    runtime: ServedRuntime,
+    user: User,
+    limit: Annotated[int, Query(ge=1, le=_MOST_LISTED, description="At most so many.")] = 50,
+) -> ConversationList:
+    """Your conversations, last used first. Looking at the list does not prolong them."""
+    app = await runtime.ready()
+    found = await app.sessions.summaries(user, limit)
+    return ConversationList(conversations=tuple(_summary(runtime, user, summary) for summary in found))
 
-    @router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
-    async def delete_conversation(user: User, conversation_id: ConversationId) -> Response:
-        """Erase a conversation, here and on the page. A question of it that is being answered is stopped."""
-        await erase_own(runtime, conversation_id, user)
-        return Response(status_code=204)
 
-    return router
+@router.get("/{conversation_id}", responses=api_docs.NOT_FOUND)
+async def read_conversation(runtime: ServedRuntime, user: User, conversation_id: ConversationId) -> StoredConversation:
+    """Read a conversation: its messages with the passages they cite."""
+    store = (await runtime.ready()).sessions
+    await runtime.keeper.recover()
+    session = await store.get(conversation_id, user)
+    if session is None:
+        raise NotOwner
+    messages = await store.messages(session.session_id)
+    passages = {found.passage.id: found.passage for found in await store.retrieved(session.session_id)}
+    summary = _summary(runtime, user, SessionSummary(session=session, opening=next(iter(messages), None)))
+    shown = tuple(_message(message, passages) for message in messages)
+    return StoredConversation(**summary.model_dump(), messages=shown)
+
+
+@router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
+async def delete_conversation(runtime: ServedRuntime, user: User, conversation_id: ConversationId) -> Response:
+    """Erase a conversation, here and on the page. A question of it that is being answered is stopped."""
+    await erase_own(runtime, conversation_id, user)
+    return Response(status_code=204)
 
 
 async def erase_own(runtime: Runtime, conversation_id: str, user: str) -> None:

@@ -1,4 +1,4 @@
-"""What routes depend on: the signed-in user, their conversation, and the reader's language."""
+"""What routes depend on: the served app, the signed-in user, their conversation, and the reader's language."""
 
 from typing import Annotated
 
@@ -9,17 +9,24 @@ from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
 
 
-def signed_in(request: Request) -> str:
-    """Return the user of the login cookie. Raises ``Unauthenticated`` before the rest of the request is validated."""
+async def _served(request: Request) -> Runtime:
     runtime: Runtime = request.app.state.runtime
+    return runtime
+
+
+ServedRuntime = Annotated[Runtime, Depends(_served)]
+"""The app that the request came to. Routes get it so, because they are built once and serve every app."""
+
+
+async def signed_in(runtime: ServedRuntime, request: Request) -> str:
+    """Return the user of the login cookie. Raises ``Unauthenticated`` before the rest of the request is validated."""
     return runtime.identity.from_cookies(request.cookies)
 
 
 User = Annotated[str, Depends(signed_in)]
 
 
-async def _own_thread(request: Request, user: User, thread_id: Annotated[str, Path(max_length=64)]) -> str:
-    runtime: Runtime = request.app.state.runtime
+async def _own_thread(runtime: ServedRuntime, user: User, thread_id: Annotated[str, Path(max_length=64)]) -> str:
     require_owner(user, await runtime.history.owner_of("thread", thread_id))
     return thread_id
 
@@ -28,7 +35,7 @@ OwnThread = Annotated[str, Depends(_own_thread)]
 """The conversation that the path names; ``NotOwner`` is raised for another user's."""
 
 
-def _language(request: Request) -> Language:
+async def _language(request: Request) -> Language:
     return language_of(request.headers.get("accept-language"))
 
 

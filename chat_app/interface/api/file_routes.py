@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Path, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, User
+from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, ServedRuntime, User
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.conversation.uploads import FileState, safe_name
@@ -35,47 +35,46 @@ class FileFor(BaseModel):
     whom: Literal["conversation", "library"] = Field(alias="for")
 
 
-def file_router(runtime: Runtime) -> APIRouter:
-    """Return the routes that decide who can use an uploaded file."""
-    router = APIRouter(prefix="/api/v1", include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    @router.post("/threads/{thread_id}/files/{document_id}")
-    async def decide(
-        request: Request,
-        user: User,
-        thread_id: OwnThread,
-        document_id: DocumentOfThread,
-        *,
-        language: ReaderLanguage,
-        body: FileFor,
-    ) -> Response:
-        """Keep a file in its conversation or add it to the library, and show that in every tab."""
-        scope = _scope(thread_id, document_id)
-        state: FileState = "own"
-        if body.whom == "library":
-            if not runtime.identity.may("upload", token_of(request.cookies)):
-                return problem(403, say(language, "upload.not_allowed"))
-            shared = await (await runtime.ready()).guidelines.share(document_id, scope)
-            if shared is None:
-                raise NotOwner
-            state = "library"
-            await _search_instead(runtime, thread_id, user, document_id, [shared.id])
-        await _keep(runtime, thread_id, user, document_id, state)
-        return JSONResponse({"state": state})
 
-    @router.delete("/threads/{thread_id}/files/{document_id}")
-    async def remove(user: User, thread_id: OwnThread, document_id: DocumentOfThread) -> Response:
-        """Stop searching a file; what earlier answers cite of it stays readable until the conversation is deleted."""
-        scope = _scope(thread_id, document_id)
-        await runtime.audit.record("delete", user, conversation=thread_id, detail="file")
-        if not await (await runtime.ready()).guidelines.remove(document_id, scope=scope):
+@router.post("/api/v1/threads/{thread_id}/files/{document_id}")
+async def decide(
+    runtime: ServedRuntime,
+    request: Request,
+    user: User,
+    thread_id: OwnThread,
+    document_id: DocumentOfThread,
+    *,
+    language: ReaderLanguage,
+    body: FileFor,
+) -> Response:
+    """Keep a file in its conversation or add it to the library, and show that in every tab."""
+    scope = _scope(thread_id, document_id)
+    state: FileState = "own"
+    if body.whom == "library":
+        if not runtime.identity.may("upload", token_of(request.cookies)):
+            return problem(403, say(language, "upload.not_allowed"))
+        shared = await (await runtime.ready()).guidelines.share(document_id, scope)
+        if shared is None:
             raise NotOwner
-        state: FileState = "removed"
-        await _search_instead(runtime, thread_id, user, document_id, [])
-        await _keep(runtime, thread_id, user, document_id, state)
-        return JSONResponse({"state": state})
+        state = "library"
+        await _search_instead(runtime, thread_id, user, document_id, [shared.id])
+    await _keep(runtime, thread_id, user, document_id, state)
+    return JSONResponse({"state": state})
 
-    return router
+
+@router.delete("/api/v1/threads/{thread_id}/files/{document_id}")
+async def remove(runtime: ServedRuntime, user: User, thread_id: OwnThread, document_id: DocumentOfThread) -> Response:
+    """Stop searching a file; what earlier answers cite of it stays readable until the conversation is deleted."""
+    scope = _scope(thread_id, document_id)
+    await runtime.audit.record("delete", user, conversation=thread_id, detail="file")
+    if not await (await runtime.ready()).guidelines.remove(document_id, scope=scope):
+        raise NotOwner
+    state: FileState = "removed"
+    await _search_instead(runtime, thread_id, user, document_id, [])
+    await _keep(runtime, thread_id, user, document_id, state)
+    return JSONResponse({"state": state})
 
 
 def _scope(thread_id: str, document_id: str) -> Scope:
@@ -124,25 +123,19 @@ def _files_of(element: dict[str, Any]) -> list[dict[str, Any]]:
     return (element.get("props") or {}).get("files") or []
 
 
-def upload_router(runtime: Runtime) -> APIRouter:
-    """Return the route of uploads."""
-    router = APIRouter(include_in_schema=False)
-
-    @router.post("/project/file")
-    async def upload(user: User, language: ReaderLanguage, session_id: str, file: UploadFile) -> Any:
-        """Keep a file for the next question of a tab."""
-        session = WebsocketSession.get_by_id(session_id)
-        if session is None:
-            raise NotOwner
-        require_owner(user, owner_of(session))
-        if not file.size:
-            reason = say_tool_error(language, "file_empty", {}, "")
-            raise HTTPException(
-                400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason)
-            )
-        async with runtime.upload_room.admitted(user, file.size) as fits:
-            if not fits or not await runtime.limits.may_send(user, file.size):
-                raise HTTPException(413, _FULL)
-            return await upload_file(session.user, session_id, file)
-
-    return router
+@router.post("/project/file")
+async def upload(
+    runtime: ServedRuntime, user: User, language: ReaderLanguage, session_id: str, file: UploadFile
+) -> Any:
+    """Keep a file for the next question of a tab."""
+    session = WebsocketSession.get_by_id(session_id)
+    if session is None:
+        raise NotOwner
+    require_owner(user, owner_of(session))
+    if not file.size:
+        reason = say_tool_error(language, "file_empty", {}, "")
+        raise HTTPException(400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason))
+    async with runtime.upload_room.admitted(user, file.size) as fits:
+        if not fits or not await runtime.limits.may_send(user, file.size):
+            raise HTTPException(413, _FULL)
+        return await upload_file(session.user, session_id, file)

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
@@ -12,7 +13,7 @@ from chat_app.bootstrap import App
 from chat_app.database.migrations import schema_problems
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
-from chat_app.interface.api.dependencies import ReaderLanguage, signed_in
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, signed_in
 from chat_app.interface.i18n.translation import say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import token_of
@@ -25,63 +26,55 @@ _MODEL_SECONDS = 30.0
 _DISPENSABLE = frozenset({"history", "sessions", "drugs", "workers"})
 """Parts without which questions are still answered, with a notice. An index that is down takes the guidelines along."""
 
+_good_until: Final = WeakKeyDictionary[ModelClient, float]()
 
-def health_router(runtime: Runtime) -> APIRouter:
-    """Return the probes of the process and its parts."""
-    router = APIRouter(tags=["health"])
-    model = _ModelCheck()
-
-    @router.get("/livez")
-    @router.get("/healthz")
-    async def livez() -> dict[str, str]:
-        """Answer while the process is alive."""
-        return {"status": "ok"}
-
-    @router.get("/readyz")
-    async def readyz() -> JSONResponse:
-        """Check each part. 503 while questions cannot be answered; `degraded` names parts that answers do without."""
-        parts = await _parts(runtime, model)
-        down = [name for name, part in parts.items() if not part["ready"]]
-        degraded = [name for name in down if name in _DISPENSABLE]
-        ready = down == degraded
-        status = ("degraded" if degraded else "ready") if ready else "not ready"
-        return JSONResponse({"status": status, "degraded": degraded, "parts": parts}, 200 if ready else 503)
-
-    return router
+router = APIRouter(tags=["health"])
 
 
-def status_router(runtime: Runtime) -> APIRouter:
-    """Return the route of the loaded content."""
-    router = APIRouter(prefix="/api/v1", tags=["health"])
+@router.get("/livez")
+@router.get("/healthz")
+async def livez() -> dict[str, str]:
+    """Answer while the process is alive."""
+    return {"status": "ok"}
 
-    @router.get("/status", dependencies=[Depends(signed_in)])
-    async def status(request: Request, language: ReaderLanguage) -> dict[str, Any]:
-        """Return what the start page shows: loaded sources, their dates and the models."""
-        found: dict[str, Any] = {
-            "loading": say(language, f"loading.{runtime.loading_part}") if runtime.loading else None,
-            "problem": say(language, f"outcome.{runtime.failure.code}") if runtime.failure else None,
-            "offline": runtime.settings.uses_offline_model,
-            "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
-            "models": list(runtime.settings.models),
-            "may_upload": runtime.identity.may("upload", token_of(request.cookies)),
-            "may_administer": runtime.identity.may("administer", token_of(request.cookies)),
-            "guidelines": [],
-            "damaged": [],
-            "drugs": None,
+
+@router.get("/readyz")
+async def readyz(runtime: ServedRuntime) -> JSONResponse:
+    """Check each part. 503 while questions cannot be answered; `degraded` names parts that answers do without."""
+    parts = await _parts(runtime)
+    down = [name for name, part in parts.items() if not part["ready"]]
+    degraded = [name for name in down if name in _DISPENSABLE]
+    ready = down == degraded
+    status = ("degraded" if degraded else "ready") if ready else "not ready"
+    return JSONResponse({"status": status, "degraded": degraded, "parts": parts}, 200 if ready else 503)
+
+
+@router.get("/api/v1/status", dependencies=[Depends(signed_in)])
+async def status(runtime: ServedRuntime, request: Request, language: ReaderLanguage) -> dict[str, Any]:
+    """Return what the start page shows: loaded sources, their dates and the models."""
+    found: dict[str, Any] = {
+        "loading": say(language, f"loading.{runtime.loading_part}") if runtime.loading else None,
+        "problem": say(language, f"outcome.{runtime.failure.code}") if runtime.failure else None,
+        "offline": runtime.settings.uses_offline_model,
+        "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
+        "models": list(runtime.settings.models),
+        "may_upload": runtime.identity.may("upload", token_of(request.cookies)),
+        "may_administer": runtime.identity.may("administer", token_of(request.cookies)),
+        "guidelines": [],
+        "damaged": [],
+        "drugs": None,
+    }
+    if runtime.app is not None:
+        services = runtime.app
+        guidelines, damaged, drugs = await asyncio.gather(
+            _soon(_documents(services)), _soon(services.guidelines.damaged()), _soon(services.drugs.stats())
+        )
+        found |= {
+            "guidelines": guidelines or [],
+            "damaged": damaged or [],
+            "drugs": drugs.model_dump(mode="json") if drugs else None,
         }
-        if runtime.app is not None:
-            services = runtime.app
-            guidelines, damaged, drugs = await asyncio.gather(
-                _soon(_documents(services)), _soon(services.guidelines.damaged()), _soon(services.drugs.stats())
-            )
-            found |= {
-                "guidelines": guidelines or [],
-                "damaged": damaged or [],
-                "drugs": drugs.model_dump(mode="json") if drugs else None,
-            }
-        return found
-
-    return router
+    return found
 
 
 async def _soon(asked: Coroutine[Any, Any, T]) -> T | None:
@@ -97,23 +90,18 @@ async def _documents(app: App) -> list[dict[str, str]]:
     return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
 
 
-class _ModelCheck:
-    """Check whether the model server answers; cache success, so that probes do not flood it."""
-
-    def __init__(self) -> None:
-        self._good_until = 0.0
-
-    async def check(self, model: ModelClient) -> None:
-        if time.monotonic() >= self._good_until:
-            await model.ping()
-            self._good_until = time.monotonic() + _MODEL_SECONDS
+async def _model_answers(model: ModelClient) -> None:
+    """Ask the model server for an answer, unless it has answered lately: probes must not flood it."""
+    if time.monotonic() >= _good_until.get(model, 0.0):
+        await model.ping()
+        _good_until[model] = time.monotonic() + _MODEL_SECONDS
 
 
-async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, Any]]:
+async def _parts(runtime: Runtime) -> dict[str, dict[str, Any]]:
     if (app := runtime.app) is None:
         return {"services": {"ready": False, "reason": str(runtime.failure or runtime.loading)}}
     checks: dict[str, Awaitable[Sequence[str] | None]] = {
-        "model": model.check(app.model),
+        "model": _model_answers(app.model),
         "guidelines": app.guidelines.check_index(),
         "drugs": app.drugs.check(),
         "sessions": app.sessions.ping(),

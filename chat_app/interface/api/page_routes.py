@@ -9,11 +9,10 @@ from chainlit.types import Feedback
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from chat_app.interface.api.dependencies import OwnThread, User
+from chat_app.interface.api.dependencies import OwnThread, ServedRuntime, User
 from chat_app.interface.conversation.page_options import MOST_DOCUMENTS
 from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import disconnect_user, sessions_of
-from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
 from chat_app.interface.security.oidc_routes import begin_leaving
 
@@ -50,45 +49,45 @@ class SourceSettings(BaseModel):
     drugs: bool | None = None
 
 
-def page_router(runtime: Runtime) -> APIRouter:
-    """Return the routes."""
-    router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    @router.put("/feedback")
-    async def put(user: User, body: PutFeedback) -> dict[str, object]:
-        """Set the user's feedback on one of their own answers."""
-        given = body.feedback
-        require_owner(user, await runtime.history.owner_of("step", given.for_id))
-        await runtime.audit.record("feedback", user, detail=given.for_id)
-        feedback = Feedback(forId=given.for_id, value=given.value, comment=given.comment)
-        return {"success": True, "feedbackId": await runtime.history.upsert_feedback(feedback)}
 
-    @router.delete("/feedback")
-    async def delete(user: User, body: DeleteFeedback) -> dict[str, object]:
-        """Delete the user's own feedback."""
-        require_owner(user, await runtime.history.owner_of("feedback", body.feedback_id))
-        await runtime.audit.record("feedback", user, detail=f"{body.feedback_id} deleted")
-        await runtime.history.delete_feedback(body.feedback_id)
-        return {"success": True}
+@router.put("/feedback")
+async def put(runtime: ServedRuntime, user: User, body: PutFeedback) -> dict[str, object]:
+    """Set the user's feedback on one of their own answers."""
+    given = body.feedback
+    require_owner(user, await runtime.history.owner_of("step", given.for_id))
+    await runtime.audit.record("feedback", user, detail=given.for_id)
+    feedback = Feedback(forId=given.for_id, value=given.value, comment=given.comment)
+    return {"success": True, "feedbackId": await runtime.history.upsert_feedback(feedback)}
 
-    @router.post("/api/v1/threads/{thread_id}/settings", status_code=204, response_class=Response)
-    async def settings(user: User, thread_id: OwnThread, body: SourceSettings) -> Response:
-        """Change the settings in every tab that has the conversation open."""
-        values = body.model_dump(exclude_none=True, mode="json")
-        await runtime.audit.record("settings", user, conversation=thread_id, detail=", ".join(values))
-        for session in sessions_of(thread_id, user)[:1]:
-            await change(runtime, session, values, shown=False)
-        return Response(status_code=204)
 
-    @router.delete("/api/v1/logins", status_code=204, response_class=Response)
-    async def end_logins(user: User) -> Response:
-        """End every login of the user, in all browsers."""
-        await runtime.audit.record("logout", user, detail="everywhere")
-        await runtime.ready()
-        await runtime.sign_in.end_all(user)
-        await disconnect_user(user)
-        response = Response(status_code=204)
-        begin_leaving(response, runtime.settings)
-        return response
+@router.delete("/feedback")
+async def delete(runtime: ServedRuntime, user: User, body: DeleteFeedback) -> dict[str, object]:
+    """Delete the user's own feedback."""
+    require_owner(user, await runtime.history.owner_of("feedback", body.feedback_id))
+    await runtime.audit.record("feedback", user, detail=f"{body.feedback_id} deleted")
+    await runtime.history.delete_feedback(body.feedback_id)
+    return {"success": True}
 
-    return router
+
+@router.post("/api/v1/threads/{thread_id}/settings", status_code=204, response_class=Response)
+async def settings(runtime: ServedRuntime, user: User, thread_id: OwnThread, body: SourceSettings) -> Response:
+    """Change the settings in every tab that has the conversation open."""
+    values = body.model_dump(exclude_none=True, mode="json")
+    await runtime.audit.record("settings", user, conversation=thread_id, detail=", ".join(values))
+    for session in sessions_of(thread_id, user)[:1]:
+        await change(runtime, session, values, shown=False)
+    return Response(status_code=204)
+
+
+@router.delete("/api/v1/logins", status_code=204, response_class=Response)
+async def end_logins(runtime: ServedRuntime, user: User) -> Response:
+    """End every login of the user, in all browsers."""
+    await runtime.audit.record("logout", user, detail="everywhere")
+    await runtime.ready()
+    await runtime.sign_in.end_all(user)
+    await disconnect_user(user)
+    response = Response(status_code=204)
+    begin_leaving(response, runtime.settings)
+    return response

@@ -7,10 +7,9 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
-from chat_app.interface.api.dependencies import User, signed_in
+from chat_app.interface.api.dependencies import ServedRuntime, User, signed_in
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import require_readable
-from chat_app.interface.runtime import Runtime
 from tools.documents.models import PageImage
 from tools.guidelines import Scope
 
@@ -20,54 +19,53 @@ Quote = Annotated[str, StringConstraints(max_length=4_000)]
 _MOST_PAGES = 100_000
 
 
-def source_router(runtime: Runtime) -> APIRouter:
-    """Return the routes of passages and pages.
+router = APIRouter(prefix="/api/v1", tags=["sources"])
 
-    Every signed-in user may read the library's guidelines; a conversation's files only its owner.
+
+@router.get("/guidelines", dependencies=[Depends(signed_in)])
+async def guidelines(runtime: ServedRuntime) -> list[dict[str, Any]]:
+    """List the loaded guidelines."""
+    documents = await (await runtime.ready()).guidelines.documents()
+    return [document.model_dump(mode="json") for document in documents]
+
+
+@router.get("/guidelines/{document_id}/pages/{page}.png")
+async def page_image(
+    runtime: ServedRuntime,
+    user: User,
+    document_id: str,
+    *,
+    page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
+    quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
+    scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
+) -> Response:
+    """Render a page as PNG with each ``quote`` highlighted.
+
+    Headers give the number of pages and where the first highlight is, as fractions of width and height.
     """
-    router = APIRouter(prefix="/api/v1", tags=["sources"])
+    scope = await require_readable(runtime.history, user, document_id)
+    app = await runtime.ready()
+    image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
+    return _picture(image, scope)
 
-    @router.get("/guidelines", dependencies=[Depends(signed_in)])
-    async def guidelines() -> list[dict[str, Any]]:
-        """List the loaded guidelines."""
-        documents = await (await runtime.ready()).guidelines.documents()
-        return [document.model_dump(mode="json") for document in documents]
 
-    @router.get("/guidelines/{document_id}/pages/{page}.png")
-    async def page_image(
-        user: User,
-        document_id: str,
-        page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
-        quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
-        scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
-    ) -> Response:
-        """Render a page as PNG with each ``quote`` highlighted.
+@router.get("/guidelines/{document_id}/original.pdf")
+async def original(runtime: ServedRuntime, user: User, document_id: str) -> FileResponse:
+    """Return the original document. A PDF opens in the browser; any other format is downloaded."""
+    scope = await require_readable(runtime.history, user, document_id)
+    app = await runtime.ready()
+    return _file(app.guidelines.original(document_id, scope=scope), document_id, scope)
 
-        Headers give the number of pages and where the first highlight is, as fractions of width and height.
-        """
-        scope = await require_readable(runtime.history, user, document_id)
-        app = await runtime.ready()
-        image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
-        return _picture(image, scope)
 
-    @router.get("/guidelines/{document_id}/original.pdf")
-    async def original(user: User, document_id: str) -> FileResponse:
-        """Return the original document. A PDF opens in the browser; any other format is downloaded."""
-        scope = await require_readable(runtime.history, user, document_id)
-        app = await runtime.ready()
-        return _file(app.guidelines.original(document_id, scope=scope), document_id, scope)
-
-    @router.get("/passages/{passage_id:path}")
-    async def passage(user: User, passage_id: str) -> Response:
-        """Return a passage, also of a superseded version."""
-        scope = await require_readable(runtime.history, user, passage_id)
-        app = await runtime.ready()
-        found = await app.guidelines.passage(passage_id, scope=scope)
-        if found is None:
-            return problem(404, "There is no such passage.")
-        return Response(found.model_dump_json(), media_type="application/json")
-
-    return router
+@router.get("/passages/{passage_id:path}")
+async def passage(runtime: ServedRuntime, user: User, passage_id: str) -> Response:
+    """Return a passage, also of a superseded version."""
+    scope = await require_readable(runtime.history, user, passage_id)
+    app = await runtime.ready()
+    found = await app.guidelines.passage(passage_id, scope=scope)
+    if found is None:
+        return problem(404, "There is no such passage.")
+    return Response(found.model_dump_json(), media_type="application/json")
 
 
 def _picture(image: PageImage, scope: Scope | None) -> Response:

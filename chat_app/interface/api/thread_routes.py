@@ -8,33 +8,29 @@ from urllib.parse import quote
 from fastapi import APIRouter, Response
 
 from chat_app.events import Outcome
-from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, User
+from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, ServedRuntime, User
 from chat_app.interface.i18n.locale_formats import date_and_time
 from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_outcome
 from chat_app.interface.rendering.turn_steps import COLUMN, GOES_ON
-from chat_app.interface.runtime import Runtime
 
 _LONGEST_NAME = 80
 _ANSWERS = {"assistant_message", COLUMN}
 
 
-def thread_router(runtime: Runtime) -> APIRouter:
-    """Return the route that exports a conversation."""
-    router = APIRouter(prefix="/api/v1", tags=["conversations"])
+router = APIRouter(prefix="/api/v1", tags=["conversations"])
 
-    @router.get("/threads/{thread_id}/export.md")
-    async def export(user: User, thread_id: OwnThread, language: ReaderLanguage) -> Response:
-        """Export the conversation as Markdown: questions, answers as they were sent, references."""
-        await runtime.audit.record("export", user, conversation=thread_id)
-        await runtime.turns.save_ended(thread_id, user)
-        thread = await runtime.history.get_thread(thread_id)
-        return Response(
-            conversation_markdown(thread or {}, language),
-            media_type="text/markdown; charset=utf-8",
-            headers={"content-disposition": _attachment(str(thread["name"] or "") if thread else "")},
-        )
 
-    return router
+@router.get("/threads/{thread_id}/export.md")
+async def export(runtime: ServedRuntime, user: User, thread_id: OwnThread, language: ReaderLanguage) -> Response:
+    """Export the conversation as Markdown: questions, answers as they were sent, references."""
+    await runtime.audit.record("export", user, conversation=thread_id)
+    await runtime.turns.save_ended(thread_id, user)
+    thread = await runtime.history.get_thread(thread_id)
+    return Response(
+        conversation_markdown(thread or {}, language),
+        media_type="text/markdown; charset=utf-8",
+        headers={"content-disposition": _attachment(str(thread["name"] or "") if thread else "")},
+    )
 
 
 def _attachment(title: str) -> str:

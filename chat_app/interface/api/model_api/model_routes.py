@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from copy import deepcopy
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -20,7 +20,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from chat_app.errors import AsclepiusError
 from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_left
 from chat_app.interface.api.conversation_routes import erase_own
-from chat_app.interface.api.dependencies import User, signed_in
+from chat_app.interface.api.dependencies import ServedRuntime, User, signed_in
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import ModelApiRoute, UnknownModel, UnknownResponse, error_response
@@ -33,78 +33,18 @@ from chat_app.interface.api.model_api.model_requests import (
 )
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
 from chat_app.interface.api.passages.passage_links import PassageLinks, base_address
-from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, AskedQuestion, RecentQuestions
+from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.sessions.session_store import Message
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
 _NO_STORE: Final = {"cache-control": "no-store"}
+_keeping: Final = set[asyncio.Task[None]]()
+"""Tasks that store responses: asyncio itself keeps no reference to them."""
 _STREAM_HEADERS: Final = {**_NO_STORE, "x-accel-buffering": "no"}
-
-
-def model_router(runtime: Runtime) -> APIRouter:
-    """Return the routes of ``/v1``."""
-    router = APIRouter(
-        prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(signed_in)], include_in_schema=False
-    )
-    turns = ModelTurns(runtime)
-
-    @router.get("/models")
-    async def models() -> Response:
-        """List the models."""
-        return JSONResponse({"object": "list", "data": [_model(name) for name in turns.names()]})
-
-    @router.get("/models/{name:path}")
-    async def model(name: str) -> Response:
-        """Return one model."""
-        if name not in turns.names():
-            raise UnknownModel
-        return JSONResponse(_model(name))
-
-    @router.post("/chat/completions")
-    async def chat_completions(request: Request, body: ChatRequest) -> Response:
-        """Answer the last message."""
-        question, turn = await turns.begin(request, body)
-        answer = turns.answer(request, streamed=bool(body.stream))
-        if body.stream:
-            usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-            return _stream(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
-        await unless_left(request, question, _drained(question, answer))
-        return _whole(answer, completion(turn, body.model, answer).model_dump(mode="json"))
-
-    @router.post("/responses")
-    async def responses(request: Request, body: ResponsesRequest) -> Response:
-        """Answer the last message, or the text."""
-        question, turn = await turns.begin(request, body)
-        answer = turns.answer(request, streamed=bool(body.stream))
-        frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
-        kept = turns.keep(question, deepcopy(frames))
-        if body.stream:
-            return _stream(frames.events(_pieces(question, answer, kept)))
-        await unless_left(request, question, _drained(question, answer, kept))
-        return _whole(answer, frames.response().model_dump(mode="json"))
-
-    @router.get("/responses/{response_id}")
-    async def stored(user: User, response_id: str, stream: Literal["false"] | None = None) -> Response:
-        """Return a response as its client first got it, not as a stream."""
-        body = await turns.stored(user, response_id)
-        return Response(body, media_type="application/json", headers=_NO_STORE)
-
-    @router.delete("/responses/{response_id}")
-    async def erase(user: User, response_id: str) -> Response:
-        """Erase the conversation of a response."""
-        conversation, _, _ = await turns.place_of(user, response_id)
-        await erase_own(runtime, conversation, user)
-        return JSONResponse({"id": response_id, "object": "response", "deleted": True})
-
-    @router.api_route("/{path:path}", methods=_METHODS)
-    async def nothing_else(path: str) -> Response:
-        """Answer 404 for the rest of OpenAI's API."""
-        return error_response(404, "There is nothing at this address.")
-
-    return router
 
 
 class ModelTurns:
@@ -112,8 +52,6 @@ class ModelTurns:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._recent = RecentQuestions()
-        self._keeping: set[asyncio.Task[None]] = set()
 
     def names(self) -> list[str]:
         """Return the models' names: the default one, and each by its name where there are several."""
@@ -146,9 +84,7 @@ class ModelTurns:
             {"message": text, "model": model, "length": body.length, "conversation_id": continued}
         )
         try:
-            question = await begin(
-                runtime, asked, user, language_of(request.headers.get("accept-language")), self._recent
-            )
+            question = await begin(runtime, asked, user, language_of(request.headers.get("accept-language")))
         except Exception:
             if made:
                 await app.sessions.delete(made, user)
@@ -190,8 +126,8 @@ class ModelTurns:
     def keep(self, question: AskedQuestion, frames: ResponseFrames) -> asyncio.Task[None]:
         """Store the response once its turn has ended, also when its client has left. ``frames`` have seen nothing."""
         keeping = asyncio.create_task(self._keep(question, frames))
-        self._keeping.add(keeping)
-        keeping.add_done_callback(self._keeping.discard)
+        _keeping.add(keeping)
+        keeping.add_done_callback(_keeping.discard)
         return keeping
 
     async def _keep(self, question: AskedQuestion, frames: ResponseFrames) -> None:
@@ -218,6 +154,75 @@ class ModelTurns:
         session = await store.create(user)
         await store.append_messages(session.session_id, fitting(messages))
         return session.session_id
+
+
+async def _model_turns(runtime: ServedRuntime) -> ModelTurns:
+    return ModelTurns(runtime)
+
+
+Turns = Annotated[ModelTurns, Depends(_model_turns)]
+
+router = APIRouter(prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(signed_in)], include_in_schema=False)
+
+
+@router.get("/models")
+async def models(turns: Turns) -> Response:
+    """List the models."""
+    return JSONResponse({"object": "list", "data": [_model(name) for name in turns.names()]})
+
+
+@router.get("/models/{name:path}")
+async def model(turns: Turns, name: str) -> Response:
+    """Return one model."""
+    if name not in turns.names():
+        raise UnknownModel
+    return JSONResponse(_model(name))
+
+
+@router.post("/chat/completions")
+async def chat_completions(turns: Turns, request: Request, body: ChatRequest) -> Response:
+    """Answer the last message."""
+    question, turn = await turns.begin(request, body)
+    answer = turns.answer(request, streamed=bool(body.stream))
+    if body.stream:
+        usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        return _stream(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
+    await unless_left(request, question, _drained(question, answer))
+    return _whole(answer, completion(turn, body.model, answer).model_dump(mode="json"))
+
+
+@router.post("/responses")
+async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> Response:
+    """Answer the last message, or the text."""
+    question, turn = await turns.begin(request, body)
+    answer = turns.answer(request, streamed=bool(body.stream))
+    frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
+    kept = turns.keep(question, deepcopy(frames))
+    if body.stream:
+        return _stream(frames.events(_pieces(question, answer, kept)))
+    await unless_left(request, question, _drained(question, answer, kept))
+    return _whole(answer, frames.response().model_dump(mode="json"))
+
+
+@router.get("/responses/{response_id}")
+async def stored(turns: Turns, user: User, response_id: str, stream: Literal["false"] | None = None) -> Response:
+    """Return a response as its client first got it, not as a stream."""
+    body = await turns.stored(user, response_id)
+    return Response(body, media_type="application/json", headers=_NO_STORE)
+
+
+@router.delete("/responses/{response_id}")
+async def erase(runtime: ServedRuntime, turns: Turns, user: User, response_id: str) -> Response:
+    """Erase the conversation of a response."""
+    conversation, _, _ = await turns.place_of(user, response_id)
+    await erase_own(runtime, conversation, user)
+    return JSONResponse({"id": response_id, "object": "response", "deleted": True})
+
+
+@router.api_route("/{path:path}", methods=_METHODS)
+async def nothing_else(path: str) -> Response:
+    """Answer 404 for the rest of OpenAI's API."""
+    return error_response(404, "There is nothing at this address.")
 
 
 def _model(name: str) -> dict[str, Any]:

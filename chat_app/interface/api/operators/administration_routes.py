@@ -5,7 +5,6 @@ The page, without scripts, shows guidelines and imports, feedback, usage per day
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path as FilePath
@@ -17,7 +16,9 @@ from jinja2 import Environment, FileSystemLoader
 
 from chat_app.audit import AuditAction, AuditFilter, DatabaseAuditLog
 from chat_app.database.usage_reports import rated_answers, usage
+from chat_app.interface.api.dependencies import ServedRuntime
 from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.rendering.sockets import disconnect_user
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotAllowed, Unauthenticated, token_of
 
@@ -30,58 +31,58 @@ _AUDIT_DAYS: Final = 7
 _HEADERS: Final = {"cache-control": "no-store"}
 
 
-def administration_router(runtime: Runtime, disconnect: Callable[[str], Awaitable[None]]) -> APIRouter:
-    """Return the routes; ``disconnect`` closes the sockets of a user."""
-    router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    def page(request: Request, status: int = 200, **values: Any) -> Response:
-        language = language_of(request.headers.get("accept-language"))
-        html = _PAGES.get_template("administration_page.jinja").render(
-            language=language,
-            say=partial(say, language),
-            base=f"{runtime.settings.server.root_path}/administration",
-            views=get_args(View),
-            **values,
-        )
-        return HTMLResponse(html, status, headers=_HEADERS)
 
-    @router.get("/administration")
-    @router.get("/administration/{view}")
-    async def administration(
-        request: Request, wanted: Annotated[AuditFilter, Query()], view: View = "content"
-    ) -> Response:
-        """Show one view; the audit log records who read feedback and who read the audit log."""
-        try:
-            user = runtime.identity.require("administer", token_of(request.cookies))
-        except Unauthenticated:
-            return page(request, 401, notice="passage.sign_in")
-        except NotAllowed:
-            return page(request, 403, notice="administration.not_allowed")
-        if view in {"feedback", "audit"}:
-            detail = "feedback" if view == "feedback" else "audit log"
-            await runtime.audit.record("export", user, detail=detail)
-        return page(request, 200, view=view, **await _values(runtime, view, wanted))
-
-    @router.get("/api/v1/audit")
-    async def audit(request: Request, wanted: Annotated[AuditFilter, Query()]) -> Response:
-        """Return the matching entries as lines of JSON with their hashes, oldest first."""
-        user = runtime.identity.require("audit", token_of(request.cookies))
-        await runtime.audit.record("export", user, detail="audit log")
-        if not isinstance(runtime.audit, DatabaseAuditLog):
-            raise HTTPException(404)
-        lines = (f"{entry.model_dump_json()}\n" async for entry in runtime.audit.entries(wanted))
-        return StreamingResponse(lines, media_type="application/jsonl")
-
-    @router.delete("/api/v1/users/{name}/logins", status_code=204, response_class=Response)
-    async def end_logins(request: Request, name: Annotated[str, Path(max_length=200)]) -> Response:
-        """End every login of that user, in all browsers."""
+@router.get("/administration")
+@router.get("/administration/{view}")
+async def administration(
+    runtime: ServedRuntime, request: Request, wanted: Annotated[AuditFilter, Query()], view: View = "content"
+) -> Response:
+    """Show one view; the audit log records who read feedback and who read the audit log."""
+    try:
         user = runtime.identity.require("administer", token_of(request.cookies))
-        await runtime.audit.record("administration", user, detail=f"logins of {name} ended")
-        await runtime.sign_in.end_all(name)
-        await disconnect(name)
-        return Response(status_code=204)
+    except Unauthenticated:
+        return _page(runtime, request, 401, notice="passage.sign_in")
+    except NotAllowed:
+        return _page(runtime, request, 403, notice="administration.not_allowed")
+    if view in {"feedback", "audit"}:
+        detail = "feedback" if view == "feedback" else "audit log"
+        await runtime.audit.record("export", user, detail=detail)
+    return _page(runtime, request, 200, view=view, **await _values(runtime, view, wanted))
 
-    return router
+
+@router.get("/api/v1/audit")
+async def audit(runtime: ServedRuntime, request: Request, wanted: Annotated[AuditFilter, Query()]) -> Response:
+    """Return the matching entries as lines of JSON with their hashes, oldest first."""
+    user = runtime.identity.require("audit", token_of(request.cookies))
+    await runtime.audit.record("export", user, detail="audit log")
+    if not isinstance(runtime.audit, DatabaseAuditLog):
+        raise HTTPException(404)
+    lines = (f"{entry.model_dump_json()}\n" async for entry in runtime.audit.entries(wanted))
+    return StreamingResponse(lines, media_type="application/jsonl")
+
+
+@router.delete("/api/v1/users/{name}/logins", status_code=204, response_class=Response)
+async def end_logins(runtime: ServedRuntime, request: Request, name: Annotated[str, Path(max_length=200)]) -> Response:
+    """End every login of that user, in all browsers."""
+    user = runtime.identity.require("administer", token_of(request.cookies))
+    await runtime.audit.record("administration", user, detail=f"logins of {name} ended")
+    await runtime.sign_in.end_all(name)
+    await disconnect_user(name)
+    return Response(status_code=204)
+
+
+def _page(runtime: Runtime, request: Request, status: int = 200, **values: Any) -> Response:
+    language = language_of(request.headers.get("accept-language"))
+    html = _PAGES.get_template("administration_page.jinja").render(
+        language=language,
+        say=partial(say, language),
+        base=f"{runtime.settings.server.root_path}/administration",
+        views=get_args(View),
+        **values,
+    )
+    return HTMLResponse(html, status, headers=_HEADERS)
 
 
 async def _values(runtime: Runtime, view: View, wanted: AuditFilter) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 from pydantic import Field, StringConstraints
 
 from chat_app.events import Reference
+from chat_app.interface.api.dependencies import ServedRuntime
 from chat_app.interface.api.passages.passage_links import MOST_QUOTES, PassageLinks
 from chat_app.interface.conversation.own_documents import require_readable
 from chat_app.interface.i18n.translation import Language, language_of, say
@@ -37,79 +38,73 @@ class PassageQuery(Frozen):
 LinkQuery = Annotated[PassageQuery, Query()]
 
 
-def passage_page_router(runtime: Runtime) -> APIRouter:
-    """Return the routes of a passage's page and of the picture on it."""
-    router = APIRouter(include_in_schema=False)
-    readers = _Readers(runtime)
-
-    @router.get("/passages/{passage_id:path}/page.png")
-    async def picture(request: Request, passage_id: str, link: LinkQuery) -> Response:
-        """Render the passage's page with its quotes marked."""
-        _, scope = await readers.admit(request, passage_id, link)
-        passage = await readers.found(passage_id, scope)
-        if passage is None or passage.page is None:
-            raise NotOwner
-        guidelines = (await runtime.ready()).guidelines
-        image = await guidelines.page_image(
-            passage.document_id, passage.page, highlight=link.quote, scale=_SCALE, scope=scope
-        )
-        return Response(image.png, media_type="image/png", headers={"cache-control": "no-store"})
-
-    @router.get("/passages/{passage_id:path}")
-    async def page(request: Request, passage_id: str, link: LinkQuery) -> Response:
-        """Show the passage with its quotes marked, its place and its page."""
-        language = language_of(request.headers.get("accept-language"))
-        user = passage = None
-        try:
-            user, scope = await readers.admit(request, passage_id, link)
-            passage = await readers.found(passage_id, scope)
-        except Unauthenticated:
-            return _page(language, 401, notice=say(language, "passage.sign_in"))
-        except NotOwner:
-            pass
-        if passage is None:
-            return _page(language, 404, notice=say(language, "passage.missing"))
-        notice = "" if await readers.is_current(passage) else say(language, "passage.superseded")
-        shown = card(Reference(number=1, passage=passage, quotes=tuple(link.quote)), language)
-        root = runtime.settings.server.root_path
-        picture = f"{root}/passages/{quote(passage.id, safe=':@')}/page.png?{request.url.query}" if passage.page else ""
-        original = f"{root}/api/v1/guidelines/{passage.document_id}/original.pdf#page={passage.page}" if user else ""
-        return _page(language, 200, notice, reference=shown, picture=picture, original=original)
-
-    return router
+router = APIRouter(include_in_schema=False)
 
 
-class _Readers:
-    """Decides who may read a passage, and finds it."""
+@router.get("/passages/{passage_id:path}/page.png")
+async def picture(runtime: ServedRuntime, request: Request, passage_id: str, link: LinkQuery) -> Response:
+    """Render the passage's page with its quotes marked."""
+    _, scope = await _admit(runtime, request, passage_id, link)
+    passage = await _found(runtime, passage_id, scope)
+    if passage is None or passage.page is None:
+        raise NotOwner
+    guidelines = (await runtime.ready()).guidelines
+    image = await guidelines.page_image(
+        passage.document_id, passage.page, highlight=link.quote, scale=_SCALE, scope=scope
+    )
+    return Response(image.png, media_type="image/png", headers={"cache-control": "no-store"})
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._links = PassageLinks(runtime.identity.secret)
 
-    async def admit(self, request: Request, passage_id: str, link: PassageQuery) -> tuple[str | None, Scope | None]:
-        """Return the user, None for a signed link, and the scope to read with.
+@router.get("/passages/{passage_id:path}")
+async def page(runtime: ServedRuntime, request: Request, passage_id: str, link: LinkQuery) -> Response:
+    """Show the passage with its quotes marked, its place and its page."""
+    language = language_of(request.headers.get("accept-language"))
+    user = passage = None
+    try:
+        user, scope = await _admit(runtime, request, passage_id, link)
+        passage = await _found(runtime, passage_id, scope)
+    except Unauthenticated:
+        return _page(language, 401, notice=say(language, "passage.sign_in"))
+    except NotOwner:
+        pass
+    if passage is None:
+        return _page(language, 404, notice=say(language, "passage.missing"))
+    notice = "" if await _is_current(runtime, passage) else say(language, "passage.superseded")
+    shown = card(Reference(number=1, passage=passage, quotes=tuple(link.quote)), language)
+    root = runtime.settings.server.root_path
+    picture = f"{root}/passages/{quote(passage.id, safe=':@')}/page.png?{request.url.query}" if passage.page else ""
+    original = f"{root}/api/v1/guidelines/{passage.document_id}/original.pdf#page={passage.page}" if user else ""
+    return _page(language, 200, notice, reference=shown, picture=picture, original=original)
 
-        Raises ``Unauthenticated``, and ``NotOwner`` for a passage of somebody else's file.
-        """
-        if self._links.is_valid(passage_id, link.until, link.key):
-            return None, None
-        identity = self._runtime.identity
-        # The demo user need not have opened the page before.
-        user = DEMO_USER if identity.server.auth == "demo" else identity.from_cookies(request.cookies)
-        return user, await require_readable(self._runtime.history, user, passage_id)
 
-    async def found(self, passage_id: str, scope: Scope | None) -> Passage | None:
-        """Return the passage, or None when it is not stored any more."""
-        app = await self._runtime.ready()
-        if passage_id.startswith("drug:"):
-            return await app.drugs.passage(passage_id)
-        return await app.guidelines.passage(passage_id, scope=scope)
+async def _admit(
+    runtime: Runtime, request: Request, passage_id: str, link: PassageQuery
+) -> tuple[str | None, Scope | None]:
+    """Return the user, None for a signed link, and the scope to read with.
 
-    async def is_current(self, passage: Passage) -> bool:
-        """Return whether no newer version of the passage's guideline is loaded."""
-        name, _, version = passage.document_id.rpartition("@")
-        documents = await (await self._runtime.ready()).guidelines.documents() if name else []
-        return all(document.id != name or version not in document.superseded for document in documents)
+    Raises ``Unauthenticated``, and ``NotOwner`` for a passage of somebody else's file.
+    """
+    identity = runtime.identity
+    if PassageLinks(identity.secret).is_valid(passage_id, link.until, link.key):
+        return None, None
+    # The demo user need not have opened the page before.
+    user = DEMO_USER if identity.server.auth == "demo" else identity.from_cookies(request.cookies)
+    return user, await require_readable(runtime.history, user, passage_id)
+
+
+async def _found(runtime: Runtime, passage_id: str, scope: Scope | None) -> Passage | None:
+    """Return the passage, or None when it is not stored any more."""
+    app = await runtime.ready()
+    if passage_id.startswith("drug:"):
+        return await app.drugs.passage(passage_id)
+    return await app.guidelines.passage(passage_id, scope=scope)
+
+
+async def _is_current(runtime: Runtime, passage: Passage) -> bool:
+    """Return whether no newer version of the passage's guideline is loaded."""
+    name, _, version = passage.document_id.rpartition("@")
+    documents = await (await runtime.ready()).guidelines.documents() if name else []
+    return all(document.id != name or version not in document.superseded for document in documents)
 
 
 def _page(language: Language, status: int, notice: str = "", **values: Any) -> Response:

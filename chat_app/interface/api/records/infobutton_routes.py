@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from chat_app.interface.api.dependencies import ServedRuntime
 from chat_app.interface.api.passages.passage_links import base_address, page_link
 from chat_app.interface.api.records.knowledge_feed import KnowledgeFeed, feed_entries, now
 from chat_app.interface.runtime import Runtime
@@ -111,25 +112,22 @@ class InfobuttonQuery(BaseModel):
         return f" in a {sex}patient{aged}" if sex or aged else ""
 
 
-def infobutton_router(runtime: Runtime) -> APIRouter:
-    """Return the route of Infobutton requests."""
-    router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    @router.get("/infobutton")
-    async def infobutton(request: Request, asked: Annotated[InfobuttonQuery, Query()]) -> Response:
-        """Open the page with the question, or return a feed."""
-        if asked.response_type == "text/html":
-            question = asked.question(await _signed_in_name(runtime, request, asked))
-            return RedirectResponse(page_link(runtime.settings.server.root_path, question), 303, headers=_NO_STORE)
-        user = runtime.identity.from_cookies(request.cookies)
-        feed = await _feed(runtime, request, asked)
-        await runtime.audit.record("sources", user, detail=f"infobutton: {len(feed.entries)} entries")
-        if asked.response_type == "application/json":
-            return JSONResponse(feed.json_feed(), headers=_NO_STORE)
 
-        return Response(feed.atom(), media_type=asked.response_type, headers=_NO_STORE)
+@router.get("/infobutton")
+async def infobutton(runtime: ServedRuntime, request: Request, asked: Annotated[InfobuttonQuery, Query()]) -> Response:
+    """Open the page with the question, or return a feed."""
+    if asked.response_type == "text/html":
+        question = asked.question(await _signed_in_name(runtime, request, asked))
+        return RedirectResponse(page_link(runtime.settings.server.root_path, question), 303, headers=_NO_STORE)
+    user = runtime.identity.from_cookies(request.cookies)
+    feed = await _feed(runtime, request, asked)
+    await runtime.audit.record("sources", user, detail=f"infobutton: {len(feed.entries)} entries")
+    if asked.response_type == "application/json":
+        return JSONResponse(feed.json_feed(), headers=_NO_STORE)
 
-    return router
+    return Response(feed.atom(), media_type=asked.response_type, headers=_NO_STORE)
 
 
 async def _signed_in_name(runtime: Runtime, request: Request, asked: InfobuttonQuery) -> str:
