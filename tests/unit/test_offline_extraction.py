@@ -196,6 +196,17 @@ def test_the_drugs_that_the_database_found_in_a_question_are_compared() -> None:
     assert call.arguments == {"names": ["SSRI", "Triptan"]}
 
 
+def test_one_typed_word_that_starts_two_names_is_not_compared_with_itself() -> None:
+    compare = function("check_drug_interactions", "Medicines", names={"type": "array", "items": TEXT})
+    evidence = gather(found("estradiol", "estradiol valerate"))
+    (lookup,) = evidence.lookups
+    evidence.lookups[0] = replace(lookup, asked="estradiol after a clot?")
+    assert [record.name for record in evidence.named] == ["estradiol"]
+    assert comparison("estradiol after a clot?", evidence, (compare,)) == []
+    evidence.lookups[0] = replace(lookup, asked="estradiol or estradiol valerate?")
+    assert [record.name for record in evidence.named] == ["estradiol", "estradiol valerate"]
+
+
 @pytest.mark.parametrize(
     ("question", "asks"),
     [

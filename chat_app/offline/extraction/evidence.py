@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tools.language.folding import fold_name
 from tools.language.quotable_units import term_set
 
 Json = dict[str, Any]
@@ -141,9 +142,15 @@ def _parts(name: str) -> list[str]:
 
 
 def _named(lookup: Lookup) -> list[EvidenceRecord]:
-    """The best record of each name; the end of a unit, such as "mL/min", is no name."""
+    """The best record of each name that was typed; the end of a unit, such as "mL/min", is no name.
+
+    A typed word that is one medicine's name and the start of another's names one of them.
+    """
     best: dict[str, EvidenceRecord] = {}
+    asked = fold_name(lookup.asked).split()
     for record in lookup.records:
         if record.is_named and f"/{record.matched_on}".lower() not in lookup.asked.lower():
-            best.setdefault(record.matched_on.lower() or record.name, record)
+            name = fold_name(record.matched_on)
+            typed = " ".join(word for word in name.split() if word in asked)
+            best.setdefault(typed or name or record.name, record)
     return list(best.values())
