@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.drugs import drug_database
@@ -12,20 +9,6 @@ from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, drug_to
 from tools.drug_database.importers import demo
 from tools.drug_database.labels.record_rendering import tool_result
 from tools.types import ToolResult
-
-
-@pytest.fixture(scope="module")
-def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
-    """The demonstration drugs, loaded once for this file."""
-    database = DrugDatabase(milvus_uri, name="drugs_demo_tests")
-    asyncio.run(database.load_demo())
-    yield database
-
-    async def end() -> None:
-        await database.clear()
-        await database.aclose()
-
-    asyncio.run(end())
 
 
 async def search(drugs: DrugDatabase, name: str, **filters: str) -> ToolResult:
@@ -147,8 +130,10 @@ async def test_an_empty_database_answers_that_it_is_empty(milvus_uri: str) -> No
         assert await empty.check() == ["The drug database is empty. Run `asclepius drugs import PATH` with drug data."]
 
 
-async def test_a_second_process_sees_what_the_first_imported(milvus_uri: str, drugs: DrugDatabase) -> None:
-    other = DrugDatabase(milvus_uri, name="drugs_demo_tests")
+async def test_a_second_process_sees_what_the_first_imported(
+    milvus_uri: str, demo_drugs: str, drugs: DrugDatabase
+) -> None:
+    other = DrugDatabase(milvus_uri, name=demo_drugs)
     try:
         assert await other.stats() == await drugs.stats()
         assert (await other.search(DrugQuery(name="Glucophage"))).hits
@@ -156,18 +141,16 @@ async def test_a_second_process_sees_what_the_first_imported(milvus_uri: str, dr
         await other.aclose()
 
 
-async def test_the_demonstration_answers_for_the_asked_form(milvus_uri: str) -> None:
-    async with drug_database(milvus_uri) as drugs:
-        await drugs.load_demo()
-        shown = {
-            asked: (await drugs.search(DrugQuery(name=asked, limit=1))).hits[0]
-            for asked in (
-                "iv diltiazem contraindications",
-                "diltiazem tablets",
-                "ivermectin cream dose",
-                "iv metformin",
-            )
-        }
+async def test_the_demonstration_answers_for_the_asked_form(drugs: DrugDatabase) -> None:
+    shown = {
+        asked: (await drugs.search(DrugQuery(name=asked, limit=1))).hits[0]
+        for asked in (
+            "iv diltiazem contraindications",
+            "diltiazem tablets",
+            "ivermectin cream dose",
+            "iv metformin",
+        )
+    }
     text = {asked: " ".join(hit.record.labels[0].sections["contraindications"]) for asked, hit in shown.items()}
     assert "accessory bypass tract" in text["iv diltiazem contraindications"]
     assert "intravenous beta-blockers" in text["iv diltiazem contraindications"]

@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.drugs import drug_database, ndc_row, write_ndc, write_packages
-from tools.drug_database import DrugQuery
+from tools.drug_database import DrugDatabase, DrugQuery
 from tools.errors import SourceRejected, ToolError
+
+
+async def import_formulary(drugs: DrugDatabase, folder: Path) -> None:
+    """Import two medicines from a source beside FDA's."""
+    file = folder / "formulary.csv"
+    file.write_text("generic_name,strengths\nmetformin,500 mg\nibuprofen,400 mg\n", "utf-8")
+    await drugs.import_paths([file])
+    file.unlink()
 
 
 async def test_the_genuine_trimmed_files_import_finished_and_unfinished(milvus_uri: str, shared: Path) -> None:
@@ -103,7 +111,7 @@ async def test_a_second_import_updates_by_key_and_deletes_nothing_else(milvus_ur
 
 async def test_replace_swaps_the_whole_source_and_leaves_the_others(milvus_uri: str, tmp_path: Path) -> None:
     async with drug_database(milvus_uri) as drugs:
-        await drugs.load_demo()
+        await import_formulary(drugs, tmp_path)
         write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen"), ndc_row("1-2", "unobtainium")])
         await drugs.import_paths([tmp_path])
         assert (await drugs.search(DrugQuery(name="unobtainium"))).hits
@@ -138,16 +146,16 @@ async def test_a_medicine_is_found_by_its_product_and_package_codes(milvus_uri: 
 
 async def test_clearing_one_source_leaves_the_others(milvus_uri: str, tmp_path: Path) -> None:
     async with drug_database(milvus_uri) as drugs:
-        await drugs.load_demo()
+        await import_formulary(drugs, tmp_path)
         before = await drugs.stats()
         write_ndc(tmp_path, [ndc_row("1-1", "unobtainium")])
         await drugs.import_paths([tmp_path])
-        with pytest.raises(ToolError, match="Loaded are: demo and fda-ndc"):
+        with pytest.raises(ToolError, match="Loaded are: fda-ndc and formulary"):
             await drugs.clear("orange-book")
         await drugs.clear("fda-ndc")
         after = await drugs.stats()
         assert (after.records, after.products, after.sources) == (before.records, before.products, before.sources)
-        await drugs.clear("demo")
+        await drugs.clear("formulary:formulary")
         assert (await drugs.stats()).records == 0
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,19 +10,6 @@ import pytest
 from tests.support.drugs import drug_database
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.types import Function, FunctionOutput
-
-
-@pytest.fixture(scope="module")
-def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
-    database = DrugDatabase(milvus_uri, name="drugs_label_tests")
-    asyncio.run(database.load_demo())
-    yield database
-
-    async def end() -> None:
-        await database.clear()
-        await database.aclose()
-
-    asyncio.run(end())
 
 
 async def call(drugs: DrugDatabase, tool_name: str, /, **arguments: Any) -> FunctionOutput:

@@ -207,19 +207,19 @@ def a_turn(number: int) -> Iterator[AgentEvent]:
     yield TurnEnded(outcome=Outcome(kind=kind, message=f"{CANARY} {number}"), answer=f"{CANARY} {number}")
 
 
-def test_ten_thousand_turns_make_no_more_series_than_two() -> None:
+def test_a_thousand_turns_make_no_more_series_than_two() -> None:
     metrics = AppMetrics()
     series: list[int] = []
-    for number in range(10_000):
+    for number in range(1_000):
         watch = TurnWatch(LogIds(turn_id=str(number)), lambda: [SEARCH], metrics)
         for event in a_turn(number):
             watch(event)
-        if number in {1, 9_999}:
+        if number in {1, 999}:
             exposition = generate_latest(metrics.registry).decode()
             own = [line for line in exposition.splitlines() if line.startswith("asclepius_")]
             series.append(len(own))
     assert series[0] == series[1]
-    assert samples(exposition)["asclepius_turns_total completed completed"] == 5_000
+    assert samples(exposition)["asclepius_turns_total completed completed"] == 500
     assert CANARY not in exposition
 
 

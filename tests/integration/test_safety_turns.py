@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,19 +24,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("offline")
     with offline_server(folder, "--delta-ms", "0") as base_url:
         yield base_url
-
-
-@pytest.fixture(scope="module")
-def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
-    database = DrugDatabase(milvus_uri, name="drugs_emergency_tests")
-    asyncio.run(database.load_demo())
-    yield database
-
-    async def end() -> None:
-        await database.clear()
-        await database.aclose()
-
-    asyncio.run(end())
 
 
 @asynccontextmanager

@@ -27,11 +27,9 @@ def drug_names() -> list[str]:
 
 
 @pytest.mark.parametrize("sources", ["demonstration", "published", "labels"])
-async def test_precision_and_recall_on_the_held_out_half(milvus_uri: str, sources: str) -> None:
+async def test_precision_and_recall_on_the_held_out_half(drugs: DrugDatabase, sources: str) -> None:
     if sources != "demonstration" and not SHARED.is_dir():
         pytest.skip("the published guidelines and labels are not here (ASCLEPIUS_SHARED)")
-    drugs = DrugDatabase(milvus_uri)
-    await drugs.load_demo()
     await drugs.load()
     if sources == "labels":
         pairs = build_label_pairs(drug_names(), SHARED)
@@ -48,7 +46,6 @@ async def test_precision_and_recall_on_the_held_out_half(milvus_uri: str, source
         found[pair.supported, marked] += 1
         if marked == pair.supported:
             missed.append(pair)
-    await drugs.aclose()
 
     right = found[False, True]
     precision, recall = right / (right + found[True, True]), right / (right + found[False, False])

@@ -24,10 +24,10 @@ STATEMENTS = Path(__file__).parents[1] / "support" / "statements"
         ("twin_statements", 0.93, 0.87),
     ],
 )
-async def test_edits_by_hand_are_found(milvus_uri: str, name: str, least_precision: float, least_recall: float) -> None:
+async def test_edits_by_hand_are_found(
+    drugs: DrugDatabase, name: str, least_precision: float, least_recall: float
+) -> None:
     """Edits of FDA labels and an opioid guideline; half of the rephrased ones were used to improve the check."""
-    drugs = DrugDatabase(milvus_uri)
-    await drugs.load_demo()
     await drugs.load()
     data = json.loads((STATEMENTS / f"{name}.json").read_text(encoding="utf-8"))
     found: Counter[tuple[bool, bool]] = Counter()
@@ -35,7 +35,6 @@ async def test_edits_by_hand_are_found(milvus_uri: str, name: str, least_precisi
         source = data["passages"][pair["passage"]]
         passage = Passage(id="p", kind="drug_record", document_id="d", title=source["document"], text=source["text"])
         found[pair["supported"], bool(unsupported(pair["statement"], [passage], drugs.ingredients_of))] += 1
-    await drugs.aclose()
     right = found[False, True]
     assert right / (right + found[True, True]) >= least_precision, found
     assert right / (right + found[False, False]) >= least_recall, found

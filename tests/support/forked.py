@@ -129,22 +129,35 @@ def _address(folder: Path) -> str:
 
 
 def modules() -> list[str]:
-    """Return the modules that the app imports, as another process finds them."""
-    names = "import json, sys; print(json.dumps([*sys.modules]))"
-    command = [sys.executable, "-c", "\n".join([*(f"import {name}" for name in APP), names])]
-    done = subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, check=True)
-    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    """Return the modules that the app imports, found by a fork of this process, which has to import only the rest."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        for name in APP:
+            importlib.import_module(name)
+        with os.fdopen(writing, "w") as names:
+            json.dump([*sys.modules], names)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as names:
+        found: list[str] = json.load(names)
+    os.wait()
     return [name for name in found if name.partition(".")[0] not in {LEFT, "__main__", "__mp_main__"}]
+
+
+def import_without_chainlit(names: Sequence[str]) -> None:
+    """Import what does not need Chainlit."""
+    # ``None`` makes its import fail, and with it that of each module that needs it.
+    sys.modules[LEFT] = None  # type: ignore[assignment]
+    for name in names:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    del sys.modules[LEFT]
 
 
 def serve(folder: Path, run: int) -> tuple[dict[str, Any], list[int]]:
     """Fork at each request; return it in the forked process. The server itself ends in here."""
-    # ``None`` makes its import fail, and with it that of each module that needs it.
-    sys.modules[LEFT] = None  # type: ignore[assignment]
-    for name in modules():
-        with suppress(ImportError):
-            importlib.import_module(name)
-    del sys.modules[LEFT]
+    import_without_chainlit(APP)
+    import_without_chainlit(modules())
     gc.collect()
     gc.freeze()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
