@@ -9,52 +9,50 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
+from tests.support.strategies import texts
 
 thorough = settings(max_examples=500, deadline=None)
-bracketed = st.lists(
-    st.sampled_from(
-        [
-            "[1]",
-            "[12]",
-            "[2, 5]",
-            "[2;5]",
-            "[",
-            "]",
-            "[]",
-            "[a]",
-            "[1](u)",
-            "\\[1]",
-            "`",
-            "```",
-            "\n",
-            "\n\n",
-            " ",
-            "1",
-            ",",
-            "(",
-            "word ",
-            "[1][2]",
-            "[12345]",
-            "``",
-            "[3,  4]",
-            "\\",
-            "[1, ]",
-            "[1-3]",
-            "[2\u20134",
-            "-",
-            "~~~",
-            "~",
-            "    ",
-            "\t",
-            "- ",
-            "1. ",
-            "> ",
-            "# ",
-        ]
-    )
-    | st.text(max_size=3),
+bracketed = texts(
+    [
+        "[1]",
+        "[12]",
+        "[2, 5]",
+        "[2;5]",
+        "[",
+        "]",
+        "[]",
+        "[a]",
+        "[1](u)",
+        "\\[1]",
+        "`",
+        "```",
+        "\n",
+        "\n\n",
+        " ",
+        "1",
+        ",",
+        "(",
+        "word ",
+        "[1][2]",
+        "[12345]",
+        "``",
+        "[3,  4]",
+        "\\",
+        "[1, ]",
+        "[1-3]",
+        "[2\u20134",
+        "-",
+        "~~~",
+        "~",
+        "    ",
+        "\t",
+        "- ",
+        "1. ",
+        "> ",
+        "# ",
+    ],
     max_size=25,
-).map("".join)
+)
 
 
 def parse(*pieces: str) -> list[str | Marker]:

@@ -7,6 +7,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.strategies import sequences
 from tools.language.folding import fold, folded
 from tools.language.quotes import cuts_word, find_span, marked_segments, quotes_in
 from tools.language.sentences import sentence_spans, sentences
@@ -67,8 +68,8 @@ PIECES = [
     "no.",
     "min.",
 ]
-clinical = st.lists(st.sampled_from([*PIECES, "\n", "\n\n", "\t"]), max_size=30).map(" ".join)
-words = st.lists(st.sampled_from(PIECES), min_size=6, max_size=30)
+clinical = sequences([*PIECES, "\n", "\n\n", "\t"], max_size=30).map(" ".join)
+words = sequences(PIECES, min_size=6, max_size=30)
 anything = clinical | st.text(max_size=200) | st.text(alphabet="abcXYZ .!?\"'()19–-\n•:", max_size=200)
 
 
@@ -124,7 +125,7 @@ def test_a_stretch_of_the_source_is_found_in_the_sources_own_words(words: list[s
     source = " ".join(words)
     start = data.draw(st.integers(0, len(words) - 5))
     end = data.draw(st.integers(start + 5, len(words)))
-    breaks = data.draw(st.lists(st.sampled_from([" ", "\n", "  ", " \n "]), min_size=end, max_size=end))
+    breaks = data.draw(sequences([" ", "\n", "  ", " \n "], min_size=end, max_size=end))
     candidate = "".join(word + space for word, space in zip(words[start:end], breaks, strict=False)).strip()
     span = find_span(candidate, source, whole_words=False)
     assert span is not None
@@ -151,7 +152,7 @@ NEGATED = ["Do not", "Never", "It is wrong, if tired, to", "Without help", "In a
 
 
 @thorough
-@given(st.sampled_from(NEGATED), st.lists(st.sampled_from(["approx.", "5", "mg", "e.g.", "once", "daily"]), min_size=8))
+@given(st.sampled_from(NEGATED), sequences(["approx.", "5", "mg", "e.g.", "once", "daily"], min_size=8, max_size=30))
 def test_no_quote_loses_the_negation_before_it(negation: str, rest: list[str]) -> None:
     said = " ".join(rest)
     for quote in quotes_in(said, f"{negation} give {said}.") + quotes_in(f"Give {said}.", f"{negation} give {said}."):

@@ -11,38 +11,37 @@ from hypothesis import strategies as st
 
 from chat_app.interface.markdown.markdown_fold import MarkdownFold
 from chat_app.interface.rendering.answer_parts import AnswerParts
+from tests.support.strategies import texts
 
 # What Markdown gives a meaning to, in any order, with words between.
-_PIECES = st.sampled_from(
-    [
-        *"\n\n\n  |:-*_`~#>[]()<&!\\=+.1234567890\t",
-        "HER2:neg",
-        "word ",
-        "**",
-        "```\n",
-        "\n- ",
-        "\n1. ",
-        "\n2. ",
-        "| a | b |\n|---|---|\n",
-        "https://x.org/a:b",
-        "www.x.org",
-        "&amp;",
-        "\r\n",
-        "\r",
-        "é",
-        "\u200b",
-        "5*3*2",
-        "\n    ",
-        "~~~\n",
-        "\n> ",
-        "\n# ",
-    ]
-)
-texts = st.lists(st.one_of(_PIECES, st.text(max_size=4)), max_size=40).map("".join)
+_PIECES = [
+    *"\n\n\n  |:-*_`~#>[]()<&!\\=+.1234567890\t",
+    "HER2:neg",
+    "word ",
+    "**",
+    "```\n",
+    "\n- ",
+    "\n1. ",
+    "\n2. ",
+    "| a | b |\n|---|---|\n",
+    "https://x.org/a:b",
+    "www.x.org",
+    "&amp;",
+    "\r\n",
+    "\r",
+    "é",
+    "\u200b",
+    "5*3*2",
+    "\n    ",
+    "~~~\n",
+    "\n> ",
+    "\n# ",
+]
+written = texts(_PIECES, max_size=40)
 
 
 @settings(max_examples=400, deadline=None)
-@given(texts, st.lists(st.integers(0, 400), max_size=8))
+@given(written, st.lists(st.integers(0, 400), max_size=8))
 def test_the_result_does_not_depend_on_how_the_text_was_cut(text: str, cuts: list[int]) -> None:
     whole = MarkdownFold()
     expected = whole.feed(text) + whole.close()
@@ -57,7 +56,7 @@ def _letters(text: str) -> str:
 
 
 @settings(max_examples=400, deadline=None)
-@given(texts)
+@given(written)
 def test_every_letter_and_digit_is_written_in_its_order(text: str) -> None:
     whole = MarkdownFold()
     written = whole.feed(text) + whole.close()
@@ -67,7 +66,7 @@ def test_every_letter_and_digit_is_written_in_its_order(text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(texts)
+@given(written)
 def test_no_html_link_image_or_directive_is_left_outside_code(text: str) -> None:
     """Row 42."""
     whole = MarkdownFold()
@@ -86,7 +85,7 @@ def _parts(markdown: str, places: list[int]) -> list[str]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(texts, st.lists(st.integers(0, 400), max_size=8))
+@given(written, st.lists(st.integers(0, 400), max_size=8))
 def test_a_long_answer_is_cut_at_the_same_places_however_it_came_and_loses_nothing(text: str, cuts: list[int]) -> None:
     fold = MarkdownFold()
     markdown = fold.feed(text) + fold.close()
