@@ -160,7 +160,8 @@ def test_a_file_that_ends_its_reader_fails_and_the_server_goes_on(shared: Path, 
             for child in psutil.Process(server.pid).children():
                 child.kill()
             added = client.vector_stores.files.poll(file.id, vector_store_id=store.id, poll_interval_ms=20)
-            assert (added.status, added.last_error and added.last_error.code) == ("failed", "unsupported_file")
+            found = (added.status, added.last_error and added.last_error.code)
+            assert found == ("failed", "unsupported_file"), (tmp_path / "offline.log").read_text()
             assert client.responses.create(model="m", input="Hello").status == "completed"
     finally:
         server.terminate()
