@@ -675,14 +675,14 @@ def test_the_words_of_a_question_ask_for_sections_of_a_label(question: str, sect
 
 
 @pytest.mark.parametrize(
-    ("question", "quoted"),
+    ("question", "first"),
     [
-        ("What is the dose of examplin in adults?", {"20 mg"}),
-        ("When is examplin contraindicated in adults?", {"forbidden", "harms"}),
-        ("Tell me about examplin in adults", {"20 mg", "forbidden", "harms"}),
+        ("What is the dose of examplin in adults?", "20 mg"),
+        ("When is examplin contraindicated in adults?", "forbidden"),
+        ("What are the warnings of examplin in adults?", "harms"),
     ],
 )
-def test_other_sections_of_a_label_are_left_out_but_for_all_on_harms(question: str, quoted: set[str]) -> None:
+def test_the_asked_section_of_a_label_comes_first(question: str, first: str) -> None:
     label = {
         "dosage": ["Give examplin 20 mg to adults."],
         "contraindications": ["Examplin is forbidden in adults with asthma."],
@@ -690,7 +690,8 @@ def test_other_sections_of_a_label_are_left_out_but_for_all_on_harms(question: s
     }
     record = METFORMIN | {"generic_name": "examplin", "matched": {"how": "exact", "on": "examplin"}, "label": label}
     answer = compose(question, gather([drug("examplin", record)])).text
-    assert {text for text in ("20 mg", "forbidden", "harms") if text in answer} == quoted
+    found = sorted((text for text in ("20 mg", "forbidden", "harms") if text in answer), key=answer.index)
+    assert found[0] == first
 
 
 def test_the_asked_section_of_each_medicine_is_quoted() -> None:

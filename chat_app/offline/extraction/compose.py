@@ -18,7 +18,6 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
-    HARMS,
     PRODUCTS,
     asked_sections,
     label_passages,
@@ -65,10 +64,12 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if leads:
         _pairs(draft, evidence, aside=False)
     noted = opening
-    if any(len(pair.names) < 2 for pair in evidence.pairs) and not any(pair.said for pair in evidence.pairs):
-        # No Overdosage section was found, which is no answer. The closest passages follow, but no usual dose.
-        selection = selection if selection.answers else select(asked, [*labels, *evidence.passages], doses=False)
-        noted = draft.text if selection.quotes else opening
+    if any(len(pair.names) < 2 for pair in evidence.pairs):
+        said = any(pair.said for pair in evidence.pairs)
+        # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages follow.
+        if said or not selection.answers:
+            selection = select(asked, [*labels, *evidence.passages], doses=False)
+        noted = draft.text if selection.quotes and not said else opening
     parts = record_parts(question)
     if parts:
         _classes(draft, evidence)
@@ -77,8 +78,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for output in evidence.fields:
         _titled(draft, output)
     facts = draft.text != opening
-    stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
-    if not stated and not (facts and parts and not asked_sections(question)):
+    if not (facts and parts and not asked_sections(question)):
         _quotes(draft, selection, asked.sections, answered=draft.text != noted)
     if not leads:
         _pairs(draft, evidence, aside=True)

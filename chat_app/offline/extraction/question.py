@@ -30,6 +30,12 @@ _CHOICE: Final = re.compile(
     r"|\brecommended\b|\bpreferred\b|\bis treated\b|\bare treated\b",
     re.IGNORECASE,
 )
+_FIGURE: Final = re.compile(
+    r"\bhow (?:much|many|high|low|big|large|small|old)\b|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
+    r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
+    re.IGNORECASE,
+)
+_DIGIT: Final = re.compile(r"\d")
 _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
     re.IGNORECASE,
@@ -96,11 +102,11 @@ class Question:
         return _LIST.search(self.text) is not None
 
     def kind_matches(self, unit: Unit) -> bool:
-        """True when ``unit`` has what the question asks for: a list's item, a time, or else a recommendation."""
+        """Return whether ``unit`` has what the question asks for: a list's item, a time, figure or recommendation."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
-        asks, says = (_HOW_OFTEN, _TIME) if _HOW_OFTEN.search(self.asked) else (_TREATMENT, _CHOICE)
-        return asks.search(self.asked) is not None and says.search(unit.text) is not None
+        kinds = ((_HOW_OFTEN, _TIME), (_FIGURE, _DIGIT), (_TREATMENT, _CHOICE))
+        return any(asks.search(self.asked) and says.search(unit.text) for asks, says in kinds)
 
 
 def read_question(

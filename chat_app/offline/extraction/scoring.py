@@ -39,13 +39,29 @@ class Features(NamedTuple):
     """1 for a table's row whose first cell, which says what the row is about, holds a term of the question."""
     rank: float
     """The place of its passage among those that were found, in tenths."""
+    label: float
+    """1 for a sentence of a label."""
+    section: float
+    """1 for a sentence of a label's section that the question asks for."""
+    aside: float
+    """1 where the question names a drug and the unit is about none of those that it names."""
 
 
-WEIGHTS: Final = Features(own=9.0, above=5.5, near=3.5, before=2.5, opening=2.5, kind=2.5, row=1.4, rank=-2.6)
+WEIGHTS: Final = Features(
+    own=9.0,
+    above=5.0,
+    near=3.3,
+    before=2.5,
+    opening=2.9,
+    kind=2.4,
+    row=1.0,
+    rank=-3.5,
+    label=-1.1,
+    section=0.7,
+    aside=-4.2,
+)
 NEAR: Final = WEIGHTS.near / WEIGHTS.own
 """What a related word counts of the share of the question that a unit holds."""
-OTHERS: Final = 3.0
-"""Score that a unit loses which is not about a drug of the question."""
 APPLIES: Final = 2.5
 """Score that a unit gains whose bounds the patient's values fulfil."""
 EVERY_TERM: Final = 1.0
@@ -107,7 +123,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         if each.place in unfit:
             continue
         previous = candidates[each.place - 1] if each.place else None
-        features = _features(question, each, previous, rarity)
+        features = _features(question, each, previous, rarity, aside=each.place in others)
         held = sum(shares[term] for term in each.own | each.headed) + NEAR * sum(shares[term] for term in each.near)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         found.append(
@@ -116,7 +132,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
                 features=features,
                 held=1.0 if question.names_alone else held,
                 is_on_subject=each.place not in others and _is_on_subject(question, each, shares),
-                score=score + (APPLIES if each.place in fitting else -OTHERS if each.place in others else 0.0),
+                score=score + (APPLIES if each.place in fitting else 0.0),
                 is_aside=each.place in others,
                 fits=each.place in fitting,
             )
@@ -235,7 +251,9 @@ def _shares(weights: Sequence[float]) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def _features(question: Question, each: _Candidate, previous: _Candidate | None, rarity: Sequence[float]) -> Features:
+def _features(
+    question: Question, each: _Candidate, previous: _Candidate | None, rarity: Sequence[float], *, aside: bool
+) -> Features:
     def share(terms: Iterable[int]) -> float:
         return sum(rarity[term] for term in terms)
 
@@ -249,4 +267,7 @@ def _features(question: Question, each: _Candidate, previous: _Candidate | None,
         kind=float(question.kind_matches(each.unit)),
         row=float(bool(each.first)),
         rank=each.passage.rank / 10,
+        label=float(bool(each.passage.part)),
+        section=float(each.passage.part in question.sections),
+        aside=float(aside),
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import HARMS
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
@@ -23,8 +22,8 @@ class Room(NamedTuple):
     """From so many words on, only the best units are added."""
 
 
-ROOM: Final = Room(worse=3.0, words=50)
-BEST: Final = 4
+ROOM: Final = Room(worse=5.0, words=50)
+BEST: Final = 3
 """So many are added whatever their length: a long one does not take the room of the next best."""
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
@@ -72,21 +71,15 @@ def _quotes(
 ) -> tuple[Scored, ...]:
     """Return the best of the units ``sharing`` terms with the question, with those of ``everything`` they need."""
     ranked = sorted(sharing, key=lambda each: -each.score)
-    of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
-    asked = sorted(of_each.values(), key=lambda each: -each.score)
-    if asked:
-        wanted = {"", *question.sections, *(HARMS if question.sections & HARMS else ())}
-        ranked = [each for each in ranked if each.passage.part in wanted or each.fits]
     # Units with a bound that the patient's values fulfil come first if they score well enough; others follow by score.
     enough = next((each for each in ranked if each.fits), ranked[0]).score - room.worse
     ranked.sort(key=lambda each: not (each.fits and each.score >= enough))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
-    # One sentence of each medicine's asked section is always quoted: its place is kept when others score higher.
-    for each in [*(one for one in asked if one.score < enough or one not in ranked[:BEST]), *ranked]:
+    for each in ranked:
         full = length >= room.words and added >= BEST
-        if chosen and each not in asked and (full or each.score < enough):
+        if chosen and (full or each.score < enough):
             break
         table = [
             one for one in everything if question.asks_list and each.unit.table and one.unit.table == each.unit.table
