@@ -89,7 +89,7 @@ async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEve
     from pydantic import ValidationError
 
     async with shell.opened_runtime() as runtime:
-        from chat_app.interface.api.consult_routes import ConsultBody, begin
+        from chat_app.interface.api.question_start import ConsultBody, begin
 
         app = await runtime.ready()
         await _loaded(app)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from chat_app.audit import AuditEntry, AuditFilter, DatabaseAuditLog
 from chat_app.errors import AsclepiusError, SessionError
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
+from chat_app.interface.rendering.turn_steps import iso
 from chat_app.interface.runtime import Runtime
 
 logger = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ async def purge(runtime: Runtime, now: datetime) -> int:
     governance = runtime.settings.governance
     deleted = 0
     if governance.retention_days:
-        before = _iso(now - timedelta(days=governance.retention_days))
+        before = iso(now - timedelta(days=governance.retention_days))
         threads = await runtime.history.threads_before(before)
         if threads:
             await runtime.audit.record("purge", "system", detail=f"{len(threads)} conversations before {before}")
@@ -60,7 +61,7 @@ async def purge(runtime: Runtime, now: datetime) -> int:
             await runtime.history.delete_thread(thread)
         deleted = len(threads)
     if governance.audit_retention_days and isinstance(runtime.audit, DatabaseAuditLog):
-        before = _iso(now - timedelta(days=governance.audit_retention_days))
+        before = iso(now - timedelta(days=governance.audit_retention_days))
         if removed := await runtime.audit.purge(before):
             await runtime.audit.record("purge", "system", detail=f"{removed} audit entries before {before}")
     return deleted
@@ -80,7 +81,3 @@ async def _messages(runtime: Runtime, session_id: str) -> list[dict[str, Any]]:
         messages = await (await runtime.ready()).sessions.messages(session_id)
         return [message.model_dump(mode="json") for message in messages]
     return []
-
-
-def _iso(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from chat_app.events import AgentEvent, TextDelta
-from chat_app.interface.turns.live_turns import ABANDONED, SHUT_DOWN, LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turn import ABANDONED, SHUT_DOWN, LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns
 from tests.support.api_server import api, frames, resume
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply

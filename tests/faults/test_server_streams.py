@@ -21,7 +21,7 @@ from chat_app.interface.api.turn_stream import event_stream
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.turn_steps import TurnIds
 from chat_app.interface.turns.asked_questions import AskedQuestion
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from tests.support.engine import clinic, ended
 from tests.support.scripted_server import Raw, ScriptedServer, Turn, text_reply

@@ -23,7 +23,8 @@ from chat_app.events import Notice
 from chat_app.interface.history.history_layer import History
 from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.security.identity import NotOwner
-from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api, ask, text_of

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from chat_app.events import AgentEvent
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.serving import PageServer
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from tests.support.api_server import api
 from tests.support.fake_agent import FakeAgent
 

@@ -15,7 +15,7 @@ from chat_app.events import TextDelta
 from chat_app.interface.api.turn_stream import frames_of
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.asked_questions import AskedQuestion, RecentQuestions
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from tests.support.api_server import Api, Frame, api, ask, frames, others, resume, text_of
 from tests.support.engine import chained, clinic, guideline_tool, passage

@@ -22,7 +22,8 @@ from chat_app.interface.history.history_layer import History
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.take_over import resumable_conversation, unseen
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
-from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.turn_log import TurnLog
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.integration.test_replicas import pair, read, read_of, signed_in

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from chat_app.errors import ProviderUnavailable
 from chat_app.events import AgentEvent, CitationAdded, Outcome, ReferencesReady, TextDelta, TurnEnded
-from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.turn_log import Cursor, TurnLog
 from tests.support.waiting import until
 from tools.types import Passage

@@ -12,7 +12,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, HTMLResponse
 
-from chat_app.interface.api.dependencies import ServedRuntime
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime
 from chat_app.interface.i18n.translation import Language, language_of, say
 from chat_app.interface.page.page_code import GAPS, VERSION, corrected
 from chat_app.interface.page.page_document import own_scripts, scripts_address
@@ -55,9 +55,8 @@ async def service_worker(runtime: ServedRuntime) -> Response:
 
 
 @router.get("/offline")
-async def offline(request: Request) -> Response:
+async def offline(language: ReaderLanguage) -> Response:
     """Return the page that says that the app can't be reached."""
-    language = language_of(request.headers.get("accept-language"))
     title = say(language, "offline.title")
     return HTMLResponse(
         f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{title}</title>'

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from chat_app.events import AgentEvent, ModelEvent, event_json
 from chat_app.interface.turns.asked_questions import AskedQuestion, Cursors
-from chat_app.interface.turns.live_turns import news_of
+from chat_app.interface.turns.live_turn import news_of
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -13,7 +13,8 @@ from chat_app.batches import Batches
 from chat_app.errors import AsclepiusError
 from chat_app.events import Outcome, agent_event_adapter
 from chat_app.interface.keeping.page_question import TurnHeader
-from chat_app.interface.turns.live_turns import STOPPED, LiveTurn, LiveTurns, stop_and_save
+from chat_app.interface.turns.live_turn import STOPPED, LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns, stop_and_save
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 

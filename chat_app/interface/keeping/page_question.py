@@ -17,7 +17,7 @@ from chat_app.interface.history.branches import branch, went_on_in
 from chat_app.interface.i18n.translation import Language
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.turn_steps import StepDict, TurnIds, run_step
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from tools.types import Frozen
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.interface.keeping.page_question import TurnHeader
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor, TurnLog
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message

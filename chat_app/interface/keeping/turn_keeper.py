@@ -28,7 +28,8 @@ from chat_app.interface.keeping.take_over import remember, resumable_conversatio
 from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
 from chat_app.interface.security.identity import NotOwner
-from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal

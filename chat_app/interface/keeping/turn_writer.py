@@ -9,7 +9,7 @@ from typing import Final
 from chat_app.errors import AsclepiusError, TurnTakenOver
 from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import TurnJournal

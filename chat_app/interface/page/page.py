@@ -29,7 +29,7 @@ from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, sessions_of
 from chat_app.interface.rendering.turn_steps import finished_run, phase_id, run_step
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.sessions.turn_journal import OpenTurn
 
 logger = logging.getLogger(__name__)

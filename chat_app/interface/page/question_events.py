@@ -14,7 +14,7 @@ from chat_app.interface.conversation.uploads import upload_events
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, STORE_SECONDS
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turn import LiveTurn
 from tools.errors import ToolError
 
 BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."

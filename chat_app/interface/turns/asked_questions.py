@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from chat_app.events import AgentEvent
 from chat_app.interface.security.identity import require_owner
-from chat_app.interface.turns.live_turns import LiveTurn, news_of
+from chat_app.interface.turns.live_turn import LiveTurn, news_of
 from chat_app.interface.turns.turn_log import Cursor
 
 KEPT_QUESTIONS: Final = 200

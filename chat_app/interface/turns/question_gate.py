@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager, suppress
 
 from chat_app.errors import AsclepiusError
 from chat_app.interface.security.user_limits import UserLimits
-from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurns
 
 
 class QuestionGate:

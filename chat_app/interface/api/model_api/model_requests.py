@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from chat_app.agent.chat_manager import TRANSCRIPT_MESSAGES
 from chat_app.answer_options import AnswerLength
 from chat_app.errors import InputRejected
-from chat_app.interface.api.consult_routes import ModelName
 from chat_app.interface.api.model_api.model_answer import without_references
+from chat_app.interface.api.question_start import ModelName
 from chat_app.sessions.session_store import Message
 
 Verbosity = Literal["low", "medium", "high"]

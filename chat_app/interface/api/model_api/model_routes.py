@@ -18,9 +18,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from chat_app.errors import AsclepiusError
-from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_left
+from chat_app.interface.api.consult_routes import unless_left
 from chat_app.interface.api.conversation_routes import erase_own
-from chat_app.interface.api.dependencies import ServedRuntime, User, signed_in
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, User, signed_in
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import ModelApiRoute, UnknownModel, UnknownResponse, error_response
@@ -33,8 +33,9 @@ from chat_app.interface.api.model_api.model_requests import (
 )
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
 from chat_app.interface.api.passages.passage_links import PassageLinks, base_address
+from chat_app.interface.api.question_start import ConsultBody, begin
 from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS
-from chat_app.interface.i18n.translation import language_of
+from chat_app.interface.i18n.translation import Language
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.sessions.session_store import Message
@@ -48,46 +49,44 @@ _STREAM_HEADERS: Final = {**_NO_STORE, "x-accel-buffering": "no"}
 
 
 class ModelTurns:
-    """Starts the turns of requests."""
+    """The turns of one request, that of ``user``."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, runtime: Runtime, request: Request, user: str, language: Language) -> None:
+        self._runtime, self._request, self._user, self._language = runtime, request, user, language
 
     def names(self) -> list[str]:
         """Return the models' names: the default one, and each by its name where there are several."""
         several = self._runtime.settings.models
         return [OWN_NAME, *(f"{OWN_NAME}/{name}" for name in several if len(several) > 1)]
 
-    def answer(self, request: Request, *, streamed: bool) -> ModelAnswer:
+    def answer(self, *, streamed: bool) -> ModelAnswer:
         """Return an answer that has seen nothing, whose links begin with the address that the client uses.
 
         All its links expire together, so that its text and its citations have the same ones.
         """
-        base, now = base_address(self._runtime.settings, request), time.time()
+        base, now = base_address(self._runtime.settings, self._request), time.time()
         links = PassageLinks(self._runtime.identity.secret, clock=lambda: now)
-        language = language_of(request.headers.get("accept-language"))
-        return ModelAnswer(language, lambda reference: links.of(reference, base), streamed)
+        return ModelAnswer(self._language, lambda reference: links.of(reference, base), streamed)
 
-    async def begin(self, request: Request, body: ChatRequest | ResponsesRequest) -> tuple[AskedQuestion, str]:
+    async def begin(self, body: ChatRequest | ResponsesRequest) -> tuple[AskedQuestion, str]:
         """Start the turn of a request, and return its question and the turn's id."""
         runtime, app = self._runtime, await self._runtime.ready()
-        user = runtime.identity.from_cookies(request.cookies)
         text, earlier = question_of(body.messages)
         app.agent.check_message(text)
         model = self._model(body)
         previous = body.previous_response_id if isinstance(body, ResponsesRequest) else None
-        continued, before = await self._continued(user, previous)
+        continued, before = await self._continued(previous)
         made = None
         if earlier or not continued:
-            made = continued = await self._made(user, (*before, *earlier))
+            made = continued = await self._made((*before, *earlier))
         asked = ConsultBody.model_validate(
             {"message": text, "model": model, "length": body.length, "conversation_id": continued}
         )
         try:
-            question = await begin(runtime, asked, user, language_of(request.headers.get("accept-language")))
+            question = await begin(runtime, asked, self._user, self._language)
         except Exception:
             if made:
-                await app.sessions.delete(made, user)
+                await app.sessions.delete(made, self._user)
             raise
         return question, question.id
 
@@ -100,21 +99,21 @@ class ModelTurns:
             raise UnknownModel
         return name
 
-    async def _continued(self, user: str, previous: str | None) -> tuple[str | None, Sequence[Message]]:
+    async def _continued(self, previous: str | None) -> tuple[str | None, Sequence[Message]]:
         """Return the conversation whose last answer ``previous`` is, or else the messages up to that answer."""
         if previous is None:
             return None, ()
-        conversation, messages, end = await self.place_of(user, previous)
+        conversation, messages, end = await self.place_of(previous)
         return (conversation if end == len(messages) else None), messages[:end]
 
-    async def place_of(self, user: str, response_id: str) -> tuple[str, Sequence[Message], int]:
+    async def place_of(self, response_id: str) -> tuple[str, Sequence[Message], int]:
         """Return a response's conversation, its messages, and how many end with the response.
 
         Raises ``UnknownResponse``.
         """
         named = _RESPONSE_ID.fullmatch(response_id)
         store = (await self._runtime.ready()).sessions
-        session = await store.get(f"session_{named[1]}", user) if named else None
+        session = await store.get(f"session_{named[1]}", self._user) if named else None
         if named is None or session is None:
             raise UnknownResponse
         turn, messages = str(UUID(named[2])), await store.messages(session.session_id)
@@ -137,27 +136,27 @@ class ModelTurns:
             body = frames.response().model_dump_json()
             await store.keep_response(frames.answer.conversation_id, question.id, body)
 
-    async def stored(self, user: str, response_id: str) -> str:
+    async def stored(self, response_id: str) -> str:
         """Return the JSON of a stored response. Raises ``UnknownResponse``."""
-        conversation, messages, end = await self.place_of(user, response_id)
+        conversation, messages, end = await self.place_of(response_id)
         store = (await self._runtime.ready()).sessions
         body = await store.kept_response(conversation, str(messages[end - 1].turn_id))
         if body is None:
             raise UnknownResponse
         return body
 
-    async def _made(self, user: str, messages: Sequence[Message]) -> str | None:
+    async def _made(self, messages: Sequence[Message]) -> str | None:
         """Return a new conversation of these messages; None for none, which needs no store."""
         if not messages:
             return None
         store = (await self._runtime.ready()).sessions
-        session = await store.create(user)
+        session = await store.create(self._user)
         await store.append_messages(session.session_id, fitting(messages))
         return session.session_id
 
 
-async def _model_turns(runtime: ServedRuntime) -> ModelTurns:
-    return ModelTurns(runtime)
+async def _model_turns(runtime: ServedRuntime, request: Request, user: User, language: ReaderLanguage) -> ModelTurns:
+    return ModelTurns(runtime, request, user, language)
 
 
 Turns = Annotated[ModelTurns, Depends(_model_turns)]
@@ -182,8 +181,8 @@ async def model(turns: Turns, name: str) -> Response:
 @router.post("/chat/completions")
 async def chat_completions(turns: Turns, request: Request, body: ChatRequest) -> Response:
     """Answer the last message."""
-    question, turn = await turns.begin(request, body)
-    answer = turns.answer(request, streamed=bool(body.stream))
+    question, turn = await turns.begin(body)
+    answer = turns.answer(streamed=bool(body.stream))
     if body.stream:
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         return _stream(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
@@ -194,8 +193,8 @@ async def chat_completions(turns: Turns, request: Request, body: ChatRequest) ->
 @router.post("/responses")
 async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> Response:
     """Answer the last message, or the text."""
-    question, turn = await turns.begin(request, body)
-    answer = turns.answer(request, streamed=bool(body.stream))
+    question, turn = await turns.begin(body)
+    answer = turns.answer(streamed=bool(body.stream))
     frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
     kept = turns.keep(question, deepcopy(frames))
     if body.stream:
@@ -205,16 +204,16 @@ async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> R
 
 
 @router.get("/responses/{response_id}")
-async def stored(turns: Turns, user: User, response_id: str, stream: Literal["false"] | None = None) -> Response:
+async def stored(turns: Turns, response_id: str, stream: Literal["false"] | None = None) -> Response:
     """Return a response as its client first got it, not as a stream."""
-    body = await turns.stored(user, response_id)
+    body = await turns.stored(response_id)
     return Response(body, media_type="application/json", headers=_NO_STORE)
 
 
 @router.delete("/responses/{response_id}")
 async def erase(runtime: ServedRuntime, turns: Turns, user: User, response_id: str) -> Response:
     """Erase the conversation of a response."""
-    conversation, _, _ = await turns.place_of(user, response_id)
+    conversation, _, _ = await turns.place_of(response_id)
     await erase_own(runtime, conversation, user)
     return JSONResponse({"id": response_id, "object": "response", "deleted": True})
 

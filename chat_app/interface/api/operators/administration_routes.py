@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader
 
 from chat_app.audit import AuditAction, AuditFilter, DatabaseAuditLog
 from chat_app.database.usage_reports import rated_answers, usage
-from chat_app.interface.api.dependencies import ServedRuntime
-from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime
+from chat_app.interface.i18n.translation import Language, say
 from chat_app.interface.rendering.sockets import disconnect_user
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotAllowed, Unauthenticated, token_of
@@ -37,19 +37,24 @@ router = APIRouter(include_in_schema=False)
 @router.get("/administration")
 @router.get("/administration/{view}")
 async def administration(
-    runtime: ServedRuntime, request: Request, wanted: Annotated[AuditFilter, Query()], view: View = "content"
+    runtime: ServedRuntime,
+    request: Request,
+    language: ReaderLanguage,
+    *,
+    wanted: Annotated[AuditFilter, Query()],
+    view: View = "content",
 ) -> Response:
     """Show one view; the audit log records who read feedback and who read the audit log."""
     try:
         user = runtime.identity.require("administer", token_of(request.cookies))
     except Unauthenticated:
-        return _page(runtime, request, 401, notice="passage.sign_in")
+        return _page(runtime, language, 401, notice="passage.sign_in")
     except NotAllowed:
-        return _page(runtime, request, 403, notice="administration.not_allowed")
+        return _page(runtime, language, 403, notice="administration.not_allowed")
     if view in {"feedback", "audit"}:
         detail = "feedback" if view == "feedback" else "audit log"
         await runtime.audit.record("export", user, detail=detail)
-    return _page(runtime, request, 200, view=view, **await _values(runtime, view, wanted))
+    return _page(runtime, language, view=view, **await _values(runtime, view, wanted))
 
 
 @router.get("/api/v1/audit")
@@ -73,8 +78,7 @@ async def end_logins(runtime: ServedRuntime, request: Request, name: Annotated[s
     return Response(status_code=204)
 
 
-def _page(runtime: Runtime, request: Request, status: int = 200, **values: Any) -> Response:
-    language = language_of(request.headers.get("accept-language"))
+def _page(runtime: Runtime, language: Language, status: int = 200, **values: Any) -> Response:
     html = _PAGES.get_template("administration_page.jinja").render(
         language=language,
         say=partial(say, language),

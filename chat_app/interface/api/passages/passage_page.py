@@ -11,10 +11,10 @@ from jinja2 import Environment, FileSystemLoader
 from pydantic import Field, StringConstraints
 
 from chat_app.events import Reference
-from chat_app.interface.api.dependencies import ServedRuntime
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime
 from chat_app.interface.api.passages.passage_links import MOST_QUOTES, PassageLinks
 from chat_app.interface.conversation.own_documents import require_readable
-from chat_app.interface.i18n.translation import Language, language_of, say
+from chat_app.interface.i18n.translation import Language, say
 from chat_app.interface.rendering.reference_cards import card
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import DEMO_USER, NotOwner, Unauthenticated
@@ -56,9 +56,10 @@ async def picture(runtime: ServedRuntime, request: Request, passage_id: str, lin
 
 
 @router.get("/passages/{passage_id:path}")
-async def page(runtime: ServedRuntime, request: Request, passage_id: str, link: LinkQuery) -> Response:
+async def page(
+    runtime: ServedRuntime, request: Request, language: ReaderLanguage, *, passage_id: str, link: LinkQuery
+) -> Response:
     """Show the passage with its quotes marked, its place and its page."""
-    language = language_of(request.headers.get("accept-language"))
     user = passage = None
     try:
         user, scope = await _admit(runtime, request, passage_id, link)
