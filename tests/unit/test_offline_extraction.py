@@ -105,6 +105,18 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ("metformin dosage", ("metformin",), "and tradjenta?", "tradjenta dosage?"),
         ("metformin dosage", ("metformin",), "and aspirin?", "aspirin dosage?"),
         ("dose of metformin", ("metformin",), "Thanks. And of aspirin?", "dose of aspirin?"),
+        (
+            "dose of metformin",
+            ("metformin",),
+            "she takes aspirin as well?",
+            "dose of metformin, she takes aspirin as well?",
+        ),
+        (
+            "dose of metformin",
+            ("metformin",),
+            "How long after the last dose should she avoid alcohol?",
+            "dose of metformin, How long after the last dose should she avoid alcohol?",
+        ),
         ("dose of metformin", ("metformin",), "Thanks! What is the dose of aspirin?", "What is the dose of aspirin?"),
         ("edoxaban dosage", ("edoxaban",), "and with a CrCl of 40?", "edoxaban dosage with a CrCl of 40?"),
         (

@@ -38,6 +38,10 @@ _PRONOUN: Final = re.compile(
     r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
     re.IGNORECASE,
 )
+_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his)\b", re.IGNORECASE)
+"""Means the patient of the question before."""
+_ADDED: Final = re.compile(r"\b(?:as well|also|on top|too(?=[,.?!]|$))", re.IGNORECASE)
+"""Says that something is added to the question before, such as a second medicine."""
 _ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
 _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b"
 _JOINT: Final = r"\b(?:in|for|of|with)\b"
@@ -124,7 +128,7 @@ def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
 def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     """Return ``before`` with ``rest`` in the place of words of its kind; empty where it has none."""
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b.*"] if _PLACE.match(rest) else []
-    if len(terms(rest)) <= _FEW and _may_be_medicine(rest):
+    if len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not _ADDED.search(rest):
         kinds += map(re.escape, known)
     if _ways(rest):
         kinds += map(re.escape, _ways(before))
@@ -158,7 +162,9 @@ def is_follow_up(question: str) -> bool:
 def _refers(question: str) -> bool:
     """Return whether ``question`` says that it goes on from the one before."""
     pronoun = _PRONOUN.search(question) and not (_EXPLETIVE.search(question) and _unusual(question))
-    return _LEAD.match(question) is not None or (bool(pronoun) and len(terms(question)) <= _FEW)
+    if _LEAD.match(question) or ((pronoun or _ADDED.search(question)) and len(terms(question)) <= _FEW):
+        return True
+    return _PATIENT.search(question) is not None and not _unusual(question)
 
 
 def _asks_part(question: str) -> bool:
