@@ -203,8 +203,8 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
     if not isinstance(body, dict):
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")
     kind = body.get("type")
-    if kind is None and (line or "error" in body):
-        kind = line.removeprefix(b"event:").strip().decode(errors="replace") or "error"
+    if kind is None:
+        kind = line.removeprefix(b"event:").strip().decode(errors="replace") or _untyped(body)
         # Some servers send the response itself, not in an event.
         inner = {"response": body} if body.get("object") == "response" else body
         body = {**inner, "type": kind}
@@ -221,17 +221,26 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
         return _fitted(model, kind, _error(body) if model is ErrorEvent else body) or _unknown(kind, body)
 
 
+def _untyped(body: Mapping[str, Any]) -> str:
+    """Return the type that an event without one means: a response's end, an error, or nothing that is known."""
+    if body.get("object") == "response":
+        return f"response.{body.get('status')}"
+    told = (value and ("error" in key.lower() or key.lower() == "message") for key, value in body.items())
+    return "error" if any(told) else ""
+
+
 def _unknown(kind: str, body: dict[str, Any]) -> UnknownEvent:
     number = body.get("sequence_number")
     return UnknownEvent(type=kind, raw=body, sequence_number=number if isinstance(number, int) else None)
 
 
-def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
+def _text_delta(body: dict[str, Any], kind: str) -> OutputTextDelta | UnknownEvent:
     number, item_id, at, part, text = map(body.get, _DELTA_FIELDS)
     if type(text) is str and type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
         return OutputTextDelta(number, item_id, at, part, text, body)
-    event = _fitted(_TextDelta, kind, body)
-    assert event is not None  # noqa: S101 - it is about no item that may be missing
+    event = _fitted(_TextDelta, kind, body) if "delta" in body else None
+    if event is None:
+        return _unknown(kind, body)
     return OutputTextDelta(
         event.sequence_number, event.item_id, event.output_index, event.content_index, event.delta, body
     )
@@ -240,6 +249,8 @@ def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
 def _fitted(model: type[E], kind: str, body: Mapping[str, Any]) -> E | None:
     """Return the event without what has a wrong shape and holds no text; None if nothing is left that it is about."""
     about = _ABOUT & model.model_fields.keys()
+    # A text that is missing adds nothing, as null does.
+    body = {**dict.fromkeys(_TEXTS & model.model_fields.keys(), ""), **body}
     while about <= (kept := _without_nulls(body)).keys():
         try:
             return model.model_validate(kept)

@@ -182,6 +182,8 @@ class Response(Wire):
     status: str | None = None
     model: str | None = None
     output: tuple[OutputItem, ...] = ()
+    output_text: str = ""
+    """The whole text, which some bridges send in place of its items."""
     usage: Usage | None = None
     error: ResponseError | None = None
     incomplete_details: IncompleteDetails | None = None

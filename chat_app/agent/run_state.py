@@ -105,7 +105,7 @@ class RunState:
         self.usage = _add(self.usage, fold.usage)
         if fold.is_complete and not fold.calls:
             self.response_id = fold.response_id
-        if fold.wrote_calls:
+        if fold.unknown_calls:
             # The server knows no such call, so it accepts its output only in a conversation that is sent whole.
             self.replay()
 

@@ -87,7 +87,7 @@ class ResponseFold:
     unknown_events: int = 0
     ended: bool = False
     _messages: StreamedMessages = field(default_factory=StreamedMessages)
-    _calls: StreamedCalls = field(default_factory=StreamedCalls)
+    _calls: StreamedCalls = field(init=False)
     _shown: ShownText = field(init=False)
     _thinking: list[str] = field(default_factory=list)
     _searches: set[tuple[str, bool]] = field(default_factory=set)
@@ -95,9 +95,12 @@ class ResponseFold:
     _last_event: ResponseEvent | None = None
     _numbered: bool = True
     _gap: bool = False
+    _lost: bool = False
+    """Whether a delta came without its text."""
 
     def __post_init__(self) -> None:
-        self._shown = ShownText(self.tools, self._calls)
+        self._calls = StreamedCalls(self.tools)
+        self._shown = ShownText(self.tools, self._calls, self._thinking)
 
     @property
     def text(self) -> str:
@@ -120,9 +123,9 @@ class ResponseFold:
         return self._calls.ready
 
     @property
-    def wrote_calls(self) -> bool:
-        """Whether a call was only written as text, so that the server knows no such call."""
-        return self._calls.any_written
+    def unknown_calls(self) -> bool:
+        """Whether the server knows no call of the id of one, for example because it was only written as text."""
+        return self._calls.any_unknown
 
     @property
     def is_complete(self) -> bool:
@@ -189,6 +192,7 @@ class ResponseFold:
                 self.outcome = error_outcome(event.code)
             case UnknownEvent():
                 self.unknown_events += 1
+                self._lost = self._lost or event.type == "response.output_text.delta"
             case _:
                 assert_never(event)
         return []
@@ -196,7 +200,10 @@ class ResponseFold:
     def _lifecycle(self, event: ResponseLifecycleEvent) -> list[Update]:
         known, self.response_id = self.response_id, event.response_id or self.response_id
         begun_again = event.type == "response.created" and known not in {None, self.response_id}
-        return self._shown.changed(self._messages.void()) if begun_again else []
+        if not begun_again:
+            return []
+        self._calls.void()
+        return self._shown.changed(self._messages.void())
 
     def _streamed(self, place: Place, text: list[str]) -> list[Update]:
         """Return the updates for the deltas in ``text``, and empty it."""
@@ -312,19 +319,21 @@ class ResponseFold:
             if not isinstance(item, MessageItem | FunctionCallItem) and (item.type, item.id) not in done:
                 self.items.append(item)
                 updates += self._other_done(item)
-        updates += self._terminal_messages([item for item in response.output if isinstance(item, MessageItem)])
+        messages = [item for item in response.output if isinstance(item, MessageItem)]
+        if response.output_text and not messages:
+            messages = [MessageItem(content=(OutputText(text=response.output_text),))]
+        updates += self._terminal_messages(messages)
         for message in self._messages:
             updates += self._shown.flushed(message)
-        calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
-        updates += map(ToolCallReady, self._calls.terminal(calls))
         self.outcome = terminal_outcome(event, refused=bool(self.refusal))
         if self.outcome.kind == "completed":
             # Calls without an end of their own are complete in a completed response.
-            updates += map(ToolCallReady, self._calls.close())
+            calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
+            updates += map(ToolCallReady, [*self._calls.terminal(calls), *self._calls.close()])
         self.ended = True
         if self.outcome.kind == "completed" and self._shown.unreadable:
             self.outcome = UNREADABLE_CALL
-        elif self.outcome.kind == "completed" and self._gap and self._messages.unconfirmed:
+        elif self.outcome.kind == "completed" and (self._gap or self._lost) and self._messages.unconfirmed:
             lost = ProtocolViolation("Part of the answer was lost on the way from the model server.")
             self.outcome = exception_outcome(lost, any_text=True)
         return updates
@@ -333,12 +342,11 @@ class ResponseFold:
         texts = [(item.id, _joined(item)) for item in items]
         updates = self._shown.changed(self._messages.merged(texts[0][1])) if len(texts) == 1 else []
         matched = self._messages.matched(texts)
-        updates += self._shown.changed(self._messages.repeats(matched))
         for item, known in zip(items, matched, strict=True):
             self.items.append(item)
             message = known or self._messages.only_finished(Place(item.id), _joined(item))
             updates += self._message_done(item, message)
-        return updates
+        return updates + self._shown.changed(self._messages.repeats())
 
 
 def _place(event: PlacedEvent | OutputTextDelta) -> Place:

@@ -204,8 +204,10 @@ def _json(data: bytes) -> object:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        # Some servers send -Infinity, or cut a character of two halves; the finished text puts it right.
-        halves = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-16", "surrogatepass")
+        # Some servers send -Infinity, or cut a character; the finished text puts it right.
+        halves = json.dumps(json.loads(data.decode(errors="replace")), ensure_ascii=False).encode(
+            "utf-16", "surrogatepass"
+        )
         return json.loads(halves.decode("utf-16", "replace"))
 
 

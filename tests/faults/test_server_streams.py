@@ -99,5 +99,5 @@ async def test_every_server_gives_the_same_answer_everywhere(stream: Path, redis
 
 
 def test_the_library_names_its_sources() -> None:
-    assert len(STREAMS) >= 120
+    assert len(STREAMS) >= 194
     assert all(expected(stream)["source"] for stream in STREAMS)

@@ -84,7 +84,6 @@ async def test_a_stream_that_ends_before_its_terminal_event_is_truncated(redis_u
     [
         pytest.param(b'data: {"type": "response.output_text.delta", \n\n', id="half an object"),
         pytest.param(b"data: " + CANARY.encode() + b"\n\n", id="no JSON"),
-        pytest.param(b'data: {"type": "response.output_text.delta", "delta": "\xff\xfe"}\n\n', id="no UTF-8"),
     ],
 )
 async def test_a_stream_that_cannot_be_decoded_is_a_protocol_violation(
@@ -119,10 +118,7 @@ async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
         [],
         7,
         "text",
-        {},
-        {"type": None},
         {"type": 5},
-        {"type": "response.output_text.delta"},
         {"type": "response.output_text.delta", "item_id": "m", "delta": ["a"]},
         {"type": "response.completed", "response": None},
     ],

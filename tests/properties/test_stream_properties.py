@@ -87,8 +87,10 @@ def enclosed(bodies: Sequence[Json]) -> list[Json]:
 
 
 pieces = st.lists(words, max_size=6)
-items = st.lists(
-    st.tuples(st.sampled_from([message_events, call_events, reasoning_events]), pieces), min_size=1, max_size=5
+kinds = st.sampled_from([message_events, call_events, reasoning_events])
+items = st.lists(st.tuples(kinds, pieces), min_size=1, max_size=5).map(
+    # Each text begins with its number: a message whose text is that of another one is shown once.
+    lambda chosen: [(make, [f"{number} ", *said]) for number, (make, said) in enumerate(chosen)]
 )
 
 
@@ -197,6 +199,8 @@ def test_any_legal_order_of_items_gives_the_same_calls_texts_and_outcome(
             for update in fold.apply(parse_event(body)):
                 if isinstance(update, TextUpdate):
                     said[update.item_id] = said.get(update.item_id, "") + update.text
+                elif isinstance(update, TextReplacement):
+                    said[update.item_id] = update.text
                 elif isinstance(update, ToolCallReady):
                     ready.append(update.item.call_id)
                 elif isinstance(update, ReasoningUpdate):

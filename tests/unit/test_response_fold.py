@@ -310,6 +310,17 @@ def test_a_gap_matters_where_no_finished_text_covers_it() -> None:
     assert fold.outcome.kind == "completed", "white space that no finished text repeats"
 
 
+def test_a_delta_without_its_text_matters_where_no_finished_text_covers_it() -> None:
+    lost = {"type": "response.output_text.delta", "item_id": "m"}
+    _, open_ended = feed(delta("Give "), lost, delta("it."), completed())
+    _, covered = feed(delta("Give "), lost, delta("it."), done("Give 5 mg of it."), completed())
+    assert (open_ended.outcome.kind, covered.outcome.kind, covered.text) == (
+        "incomplete",
+        "completed",
+        "Give 5 mg of it.",
+    )
+
+
 def test_numbers_on_some_events_only_are_not_relied_on() -> None:
     _, fold = feed(delta("a"), delta("b", sequence_number=16), delta("c", sequence_number=18), delta("d"), completed())
     assert (fold.text, fold.outcome.kind) == ("abcd", "completed")
@@ -343,6 +354,9 @@ def test_text_is_taken_in_every_shape_that_its_model_allows() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
+        {},
+        {"type": None},
+        {"type": "response.output_text.delta"},
         {"type": "response.output_item.done", "item": None},
         {"type": "response.output_item.done", "item": [1]},
         {"type": "response.output_item.added", "item": {"no": "type"}},

@@ -1,4 +1,4 @@
-"""The text of a response's messages as the reader sees it, with its citations and without the calls written in it."""
+"""The text of a response's messages as the reader sees it, with its citations and without calls and reasoning in it."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,17 @@ from typing import Any
 
 from chat_app.generation.folding.streamed_calls import StreamedCalls
 from chat_app.generation.folding.text_parts import Change, StreamedMessage
+from chat_app.generation.folding.thoughts import Spoken, Thoughts
 from chat_app.generation.folding.written_calls import Piece, WrittenCall, WrittenCalls
 from chat_app.generation.text_buffer import TextBuffer
-from chat_app.generation.updates import CitationUpdate, TextReplacement, TextUpdate, ToolCallReady, Update
+from chat_app.generation.updates import (
+    CitationUpdate,
+    ReasoningUpdate,
+    TextReplacement,
+    TextUpdate,
+    ToolCallReady,
+    Update,
+)
 from chat_app.response_objects import FileCitation
 
 logger = logging.getLogger(__name__)
@@ -17,8 +25,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Shown:
+    calls: WrittenCalls | None
+    thoughts: Thoughts = field(default_factory=Thoughts)
     text: TextBuffer = field(default_factory=TextBuffer)
-    calls: WrittenCalls | None = None
 
 
 class ShownText:
@@ -27,11 +36,16 @@ class ShownText:
     Args:
         tools: The parameters' JSON schema of each declared function; without any, text is never a call.
         calls: The response's calls, to which those written in its text are added.
+        thinking: The response's reasoning, to which that in its text is added.
     """
 
-    def __init__(self, tools: Mapping[str, Mapping[str, Any]], calls: StreamedCalls) -> None:
+    def __init__(self, tools: Mapping[str, Mapping[str, Any]], calls: StreamedCalls, thinking: list[str]) -> None:
         self._tools = tools
         self._calls = calls
+        self._thinking = thinking
+        self._latest: StreamedMessage | None = None
+        self._order: list[str] = []
+        """The keys of the messages with text that the reader sees, in their order."""
         self._shown: dict[str, _Shown] = {}
         self._citations: set[tuple[str, str, int]] = set()
         self.unreadable = False
@@ -53,15 +67,20 @@ class ShownText:
         for message, text, replaces in changes:
             shown = self._shown.get(message.key)
             if shown is None or replaces:
-                shown = self._shown[message.key] = _Shown(calls=WrittenCalls(self._tools) if self._tools else None)
-            found = self._pieces(message, shown, shown.calls.feed(text) if shown.calls else [text])
+                shown = self._shown[message.key] = _Shown(WrittenCalls(self._tools) if self._tools else None)
+            if self._latest is not message:
+                updates += self._released()
+                self._latest = message
+            found = self._said(message, shown, shown.thoughts.feed(text))
             updates += self._replaced(message, shown, found) if replaces else found
         return updates
 
     def flushed(self, message: StreamedMessage) -> list[Update]:
         """Return what was held back of a message that has ended."""
-        shown = self._shown.get(message.key)
-        return self._pieces(message, shown, shown.calls.close()) if shown and shown.calls else []
+        if (shown := self._shown.get(message.key)) is None:
+            return []
+        updates = self._said(message, shown, shown.thoughts.feed("", ended=True))
+        return updates + self._pieces(message, shown, shown.calls.close()) if shown.calls else updates
 
     def citation(self, message: StreamedMessage, annotation: object) -> list[Update]:
         """Return the update for an annotation of ``message``, which servers send several times."""
@@ -79,15 +98,43 @@ class ShownText:
         """Return the replacement of the text of ``message``, then the calls that were written in it."""
         logger.warning("The model server's finished text differs from the streamed text, and replaced it.")
         self._citations = {key for key in self._citations if key[0] != message.key}
-        calls = [update for update in [*found, *self.flushed(message)] if not isinstance(update, TextUpdate)]
+        calls = [update for update in [*found, *self.flushed(message)] if isinstance(update, ToolCallReady)]
+        if not shown.text and message.key in self._order:
+            self._order.remove(message.key)
         return [TextReplacement(message.key, str(shown.text)), *calls]
+
+    def _released(self) -> list[Update]:
+        """Return the text held back of the latest message, which another one follows."""
+        message = self._latest
+        shown = self._shown.get(message.key) if message else None
+        return self._pieces(message, shown, shown.calls.release()) if message and shown and shown.calls else []
+
+    def _said(self, message: StreamedMessage, shown: _Shown, spoken: Spoken) -> list[Update]:
+        updates: list[Update] = []
+        if thought := (str(shown.text) if spoken.only_thought else "") + spoken.thought:
+            self._thinking.append(thought)
+            updates.append(ReasoningUpdate(thought))
+        if spoken.only_thought:
+            shown.calls = WrittenCalls(self._tools) if self._tools else None
+            shown.text = TextBuffer()
+            updates += self._replaced(message, shown, [])
+        if spoken.text:
+            pieces = shown.calls.feed(spoken.text) if shown.calls else [spoken.text]
+            updates += self._pieces(message, shown, pieces)
+        return updates
 
     def _pieces(self, message: StreamedMessage, shown: _Shown, pieces: Sequence[Piece]) -> list[Update]:
         updates: list[Update] = []
         for piece in pieces:
             if isinstance(piece, str):
                 shown.text.append(piece)
-                updates.append(TextUpdate(message.key, piece))
+                if message.key not in self._order:
+                    self._order.append(message.key)
+                # Text of a message that others follow already has its place before them.
+                last = self._order[-1] == message.key
+                updates.append(
+                    (TextUpdate if last else TextReplacement)(message.key, piece if last else str(shown.text))
+                )
             elif isinstance(piece, WrittenCall):
                 updates += map(ToolCallReady, self._calls.written(piece))
             else:

@@ -1,12 +1,14 @@
 """The function calls of one response while they stream: each is ready once, whatever its ids."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 import orjson
 
-from chat_app.generation.folding.written_calls import WrittenCall
+from chat_app.generation.folding.written_calls import WrittenCall, declared_name
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import FunctionCallItem
 
@@ -19,10 +21,10 @@ class _Call:
     index: int | None
     arguments: TextBuffer = field(default_factory=TextBuffer)
     done: bool = False
-    written: bool = False
-    """Whether the model wrote it as text, so that the server knows no such call."""
+    unknown: bool = False
+    """Whether the server knows no call of this id: the model wrote it as text, or the server began again after it."""
     sent: bool = False
-    """Whether the server sent the written call as a call too."""
+    """Whether the server sent the unknown call as a call too."""
 
     def is_named(self, item: FunctionCallItem, index: int | None) -> bool:
         """Return whether ``item`` has an id of this call and is not another call at another index."""
@@ -30,22 +32,33 @@ class _Call:
         other_index = None not in (index, self.index) and index != self.index
         return bool(_names(item) & self.ids) and not (other_call and other_index)
 
+    def differs(self, item: FunctionCallItem, index: int | None) -> bool:
+        """Return whether ``item`` shares an id with this call, but is elsewhere and has other arguments."""
+        elsewhere = (None not in (index, self.index) and index != self.index) or item.id != self.item.id
+        return elsewhere and bool(item.arguments) and _request(item) != _request(self.item)
+
 
 class StreamedCalls:
-    """All calls of one response."""
+    """All calls of one response.
 
-    def __init__(self) -> None:
+    Args:
+        tools: The declared tools, by their names.
+    """
+
+    def __init__(self, tools: Mapping[str, Any] | None = None) -> None:
+        self._tools = tools or {}
         self._calls: list[_Call] = []
         self.ready: list[FunctionCallItem] = []
         """Complete calls, in the order of their completion."""
 
     @property
-    def any_written(self) -> bool:
-        """Whether a call was only written as text."""
-        return any(call.written for call in self._calls)
+    def any_unknown(self) -> bool:
+        """Whether the server knows no call of the id of one."""
+        return any(call.unknown for call in self._calls)
 
     def added(self, item: FunctionCallItem, index: int | None) -> None:
         """Open the call that the server announced, unless it is known."""
+        item = self._declared(item)
         if not any(call.is_named(item, index) for call in self._calls):
             self._calls.append(_Call(item, _names(item), index))
 
@@ -61,13 +74,20 @@ class StreamedCalls:
 
     def done(self, item: FunctionCallItem, index: int | None = None) -> list[FunctionCallItem]:
         """Return the call if it is ready for the first time."""
+        names = _names(item)
+        item = self._declared(item)
         call = self._known(item, index)
-        if call is None:
-            call = _Call(item, _names(item), index)
+        if call is not None and call.done and call.differs(item, index):
+            # Two calls share one id. The server gets the output of each only with the whole conversation.
+            item = item.model_copy(update={"call_id": _new_id()})
+            call = _Call(item, names, index, unknown=True, sent=True)
+            self._calls.append(call)
+        elif call is None:
+            call = _Call(item, names, index)
             self._calls.append(call)
         elif call.done:
             return []
-        call.ids |= _names(item)
+        call.ids |= names
         call.done = True
         call.item = _filled(item, call)
         return self._ready(call)
@@ -76,8 +96,8 @@ class StreamedCalls:
         """Return a call that the model wrote as text, unless the server has sent it as a call too."""
         if any(_request(call.item) == (found.name, _normal(found.arguments)) for call in self._calls if call.done):
             return []
-        item = FunctionCallItem(call_id=f"call_{uuid4().hex[:24]}", name=found.name, arguments=found.arguments)
-        call = _Call(item, {item.call_id}, None, done=True, written=True)
+        item = FunctionCallItem(call_id=_new_id(), name=found.name, arguments=found.arguments)
+        call = _Call(item, {item.call_id}, None, done=True, unknown=True)
         self._calls.append(call)
         return self._ready(call)
 
@@ -86,7 +106,7 @@ class StreamedCalls:
         ready: list[FunctionCallItem] = []
         named = {name for item in items for name in _names(item)}
         renamed = [call for call in self._calls if call.done and not call.ids & named]
-        for item in items:
+        for item in map(self._declared, items):
             same = next((call for call in renamed if _request(call.item) == _request(item)), None)
             if same is None:
                 ready += self.done(item)
@@ -98,17 +118,28 @@ class StreamedCalls:
         """Return the calls without an end of their own, which a completed response completes."""
         return [ready for call in self._calls if not call.done for ready in self.done(call.item)]
 
+    def void(self) -> None:
+        """Drop the open calls: their response has broken off; one that is done is the same as an equal new one."""
+        self._calls = [call for call in self._calls if call.done]
+        for call in self._calls:
+            call.ids, call.index, call.unknown = set(), None, True
+
+    def _declared(self, item: FunctionCallItem) -> FunctionCallItem:
+        return item.model_copy(update={"name": declared_name(item.name, self._tools)})
+
     def _known(self, item: FunctionCallItem, index: int | None) -> _Call | None:
         """Return the call that ``item`` ends or repeats: by its call id, then as an open call, then by its ids."""
         named = [call for call in self._calls if call.is_named(item, index)]
         if same := [call for call in named if item.call_id in call.ids]:
-            return max(same, key=lambda call: call.item.call_id == item.call_id)
+            return max(
+                same, key=lambda call: (_request(call.item) == _request(item), call.item.call_id == item.call_id)
+            )
         opened = next((call for call in named if not call.done), None)
         opened = opened or self._nearest([c for c in self._calls if not c.done and c.item.name == item.name], index)
         return opened or next((call for call in named if _request(call.item) == _request(item)), None)
 
     def _ready(self, call: _Call) -> list[FunctionCallItem]:
-        twin = next((c for c in self._calls if c is not call and c.written and not c.sent and _same(c, call)), None)
+        twin = next((c for c in self._calls if c is not call and c.unknown and not c.sent and _same(c, call)), None)
         if twin is not None:
             twin.sent = True
             return []
@@ -128,11 +159,29 @@ class StreamedCalls:
 def _filled(item: FunctionCallItem, call: _Call) -> FunctionCallItem:
     """Return ``item`` with the fields that its end left out."""
     given = {
-        "call_id": item.call_id or call.item.call_id or item.id or call.item.id or f"call_{uuid4().hex[:24]}",
+        "call_id": item.call_id or call.item.call_id or item.id or call.item.id or _new_id(),
         "name": item.name or call.item.name,
-        "arguments": item.arguments or str(call.arguments) or call.item.arguments,
+        "arguments": _single(item.arguments or str(call.arguments) or call.item.arguments),
     }
     return item.model_copy(update=given)
+
+
+def _single(arguments: str) -> str:
+    """Return the JSON object that ``arguments`` repeat, or that follows empty ones, as some bridges join them."""
+    found, rest = list[str](), arguments.strip()
+    while rest:
+        try:
+            value, end = json.JSONDecoder().raw_decode(rest)
+        except (ValueError, RecursionError):
+            return arguments
+        if value and rest[:end] not in found:
+            found.append(rest[:end])
+        rest = rest[end:].lstrip()
+    return found[0] if len(found) == 1 else arguments
+
+
+def _new_id() -> str:
+    return f"call_{uuid4().hex[:24]}"
 
 
 def _names(item: FunctionCallItem) -> set[str]:
@@ -149,6 +198,6 @@ def _request(item: FunctionCallItem) -> tuple[str, object]:
 
 def _normal(arguments: str) -> object:
     try:
-        return orjson.loads(arguments or "{}")
+        return orjson.loads(_single(arguments) or "{}")
     except orjson.JSONDecodeError:
         return arguments

@@ -168,10 +168,10 @@ class StreamedMessages:
         first.parts = [StreamedPart("text", 0, TextBuffer(text))]
         return [*(Change(message, "", replaces=True) for message in others), Change(first, text, replaces=True)]
 
-    def repeats(self, whole: Sequence[StreamedMessage | None]) -> list[Change]:
-        """Drop the messages that the terminal event lacks and whose text is that of one that it has."""
-        texts = {message.text.strip() for message in whole if message is not None}
-        again = [m for m in self._messages if m not in whole and m.text and m.text.strip() in texts]
+    def repeats(self) -> list[Change]:
+        """Drop the messages whose text is that of an earlier one."""
+        first = {message.text.strip(): message for message in reversed(self._messages)}
+        again = [message for message in self._messages if message.text and first[message.text.strip()] is not message]
         self._messages = [message for message in self._messages if message not in again]
         return [Change(message, "", replaces=True) for message in again]
 

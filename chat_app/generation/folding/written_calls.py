@@ -1,9 +1,8 @@
 """Tool calls that a model wrote as text, because its server did not recognise their form.
 
-A call begins with a special token or tag (those of Hermes, Qwen, Llama, GLM, Mistral, Kimi, DeepSeek, Harmony, MiniMax,
-Granite), or is a whole message that begins with a JSON object which names a declared tool, in a code block or not, or
-with a tool's name as Python and Harmony write it. In it are JSON objects that name their tool, or a tool's name and
-behind it the arguments, as JSON or one by one.
+A call begins with a tag or special token that speaks of tools or has a declared tool's name, or is a whole message that
+begins, in a code block or not, with that name as JSON, Python, Harmony or Gemma write it. In it are JSON objects that
+name their tool, or a tool's name and behind it the arguments, as JSON or one by one.
 """
 
 import json
@@ -11,35 +10,45 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-_STRAY: Final = "</tool_call>"
-_TAGS: Final = {
-    "<tool_call>": _STRAY,
-    "<function=": "</function>",
-    "<invoke name=": "</invoke>",
-    "<minimax:tool_call>": "</minimax:tool_call>",
-    "[TOOL_CALLS]": "",
-    "<|tool_call": "",
-    "<\uff5ctool\u2581call": "",
-    "<|python_tag|>": "",
-    "<|channel|>commentary to=": "",
-    _STRAY: "",
-}
-"""The beginnings of calls, each with its end, or none where the message ends with them; the last is an end alone."""
-_OPENING: Final = re.compile("|".join(map(re.escape, _TAGS)))
+_OPENING: Final = (
+    r"<(?P<tag>/?[\w:\uff5c]*?(?:(?i:tool|function|invoke)[\w:]*|(?:{names})\b))"
+    r"|<[|\uff5c][^<>\s]*?(?:(?i:tool|action)|python_tag)|<\|channel\|>commentary to=|\[[A-Z_]*TOOL[A-Z_]*\]"
+)
+"""The beginning of a call. One with a tag extends to the end of that element, one with a token to the message's end."""
+_OPENS: Final = re.compile(r"(?:<\|channel\|>[\w ]*|<[/|\uff5c\u2581\w:]*|\[[A-Z_]*)$")
+"""What may become the beginning of a call."""
+_BARE: Final = (
+    r"[\"'](?:\w*name|tool|function)[\"']\s*:\s*[\"'][\w.]*?(?:{names})[\"']|[\[{{]\s*[\"'](?:{names})[\"']\s*:"
+    r"|(?<![\w-])(?:{names})\s*[({{\[]|to=\S*\b(?:{names})\b"
+)
+"""How a message without a tag calls a tool."""
+_HEAD: Final = re.compile(r"(?:```\w*\s*)?(?:commentary )?(?:\S|(?<=[\[{(:,\"'])\s)*")
+"""The beginning of a message in which it must call a tool: up to white space that no punctuation comes before."""
+_HEAD_READ: Final = 200
 _PART: Final = re.compile(
-    r"<parameter(?:=| name=\")(?P<tag>[\w.-]+)\"?>\n?(?P<tagged>.*?)\n?</parameter>"
+    r"<(?P<space>[\w:\uff5c]*)parameter(?:=| name=\")(?P<tag>[\w.-]+)[^<>]*>\n?(?P<tagged>.*?)\n?</(?P=space)parameter>"
     r"|<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>"
-    r"|\b(?P<keyword>\w+)=(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<bare>[\w.+-]+))(?=\s*[,)])"
-    r"|(?P<token><[|\uff5c][^<>]*>|</?[\w:]+>|\[[A-Z_]+\])"
+    r"|<(?P<field>\w+)>(?P<given>[^<>]*)</(?P=field)>"
+    r"|\b(?P<keyword>\w+)\s*[=:]\s*(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'"
+    r"|(?P<bare>[\w.+-](?:[\w.+ /%-]*[\w.+%-])?))(?=\s*(?:[,)}]|/?>|\w+=))"
+    r"|(?P<token><[|\uff5c][^<>\s=]*>|</[\w:|\uff5c]+>|\[[A-Z_]+\])"
+    r"|<(?P<element>[\w:|\uff5c]+)>"
     r"|(?P<json>[\[{](?=\s*[\[\]{}\"\d]))"
-    r"|(?:functions\.)?(?P<word>[\w.-]+)(?::\d+)?",
+    r"|(?P<word>[\w.-]+)(?::\d+)?",
     re.DOTALL,
 )
-_FENCE: Final = re.compile(r"```(?:json)?\s*")
-_SPACE: Final = re.compile(r"\s+")
-_HEADS: Final = ('{"name":"', '{"type":"function","name":"', '{"type":"function","function":{"name":"')
-_HEADS_READ: Final = 200
+_QUOTES: Final = re.compile(r"<\|\"\|>|<escape>")
+_FENCE: Final = re.compile(r"```\w*\s*")
+_GIVEN: Final = ("tagged", "value", "given", "double", "single", "bare", "element", "word")
+_NAMES: Final = ("name", "tool_name", "tool", "function")
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 _JSON: Final = json.JSONDecoder()
+
+
+def declared_name(name: str, tools: Mapping[str, Any]) -> str:
+    """Return the tool that ``name`` means, without the namespace or special tokens that some servers leave at it."""
+    short = re.split(r"[.:/]", name.partition("<")[0])[-1]
+    return short if short in tools and name not in tools else name
 
 
 class WrittenCall(NamedTuple):
@@ -65,10 +74,9 @@ class WrittenCalls:
 
     def __init__(self, tools: Mapping[str, Mapping[str, Any]]) -> None:
         self._tools = tools
-        self._spoken = [f"commentaryto=functions.{name}" for name in tools]
-        self._spoken += [f"{opening}{name}(" for name in tools for opening in ("", "[")]
-        self._heads = [f'{opening}{head}{name}"' for name in tools for head in _HEADS for opening in ("", "[")]
-        self._heads += self._spoken
+        names = "|".join(map(re.escape, tools))
+        self._opening = re.compile(_OPENING.format(names=names))
+        self._calling = re.compile(_BARE.format(names=names))
         self._held = ""
         self._said = False
         """Whether text followed the beginning or the last call."""
@@ -81,6 +89,11 @@ class WrittenCalls:
         self._held += text
         return self._read(ended=False)
 
+    def release(self) -> list[Piece]:
+        """Return what was held back, because another message goes on, unless a call has begun."""
+        begun = self._opening.match(self._held) or (not self._said and self._calling.search(self._head()))
+        return [] if begun else self.close()
+
     def close(self) -> list[Piece]:
         """Return what was held back, once the message has ended."""
         return self._read(ended=True) if self._held else []
@@ -91,13 +104,10 @@ class WrittenCalls:
             calls, self._held = found
             pieces += calls
             self._called, self._said = True, False
-        if not ended and (_OPENING.match(self._held) or not (self._said or self._is_text())):
+        if not ended and (self._opening.match(self._held) or not (self._said or self._is_text())):
             return pieces
         kept = 0 if ended else self._tail()
         text = self._held[: len(self._held) - kept]
-        if not ended and not self._said and not text.strip():
-            # A call may follow the white space.
-            return pieces
         self._held = self._held[len(text) :]
         self._said = self._said or bool(text.strip())
         # White space around calls is no part of the answer.
@@ -105,43 +115,44 @@ class WrittenCalls:
 
     def _next(self, pieces: list[Piece], *, ended: bool) -> tuple[list[Piece], str] | None:
         """Return the calls in front and the text after them; None while there is none that is whole."""
-        opening = _OPENING.search(self._held)
+        opening = self._opening.search(self._held)
         if opening is None:
             return None if self._said or self._is_text() else self._bare(ended=ended)
         if before := self._held[: opening.start()].rstrip():
             pieces.append(before)
         self._held = self._held[opening.start() :]
-        closing = _TAGS[opening[0]]
-        end = self._held.find(closing) if closing else -1
-        if end < 0 and not ended:
+        tag = opening["tag"] or ""
+        closing = re.search(rf"^<{tag}[^<>]*>" if tag.startswith("/") else rf"^<[^<>]*/>|</{tag}>", self._held)
+        if closing is None and not ended:
             return None
-        after = end + len(closing) if end >= 0 else len(self._held)
-        return list(self._calls(self._held[:after])), self._held[after:]
+        after = closing.end() if closing and tag else len(self._held)
+        calls = [] if tag.startswith("/") else list(self._calls(self._held[:after]))
+        return calls, self._held[after:]
 
     def _tail(self) -> int:
-        """Return the length of the end that may be the beginning of a tag."""
-        sizes = range(min(max(map(len, _TAGS)) - 1, len(self._held)), 0, -1)
-        return next((size for size in sizes if any(tag.startswith(self._held[-size:]) for tag in _TAGS)), 0)
+        """Return the length of the end that may be the beginning of a call."""
+        opens = _OPENS.search(self._held)
+        return len(opens[0]) if opens else 0
+
+    def _head(self) -> str:
+        return (_HEAD.match(self._held.lstrip()) or [""])[0][:_HEAD_READ]
 
     def _is_text(self) -> bool:
-        """Return whether the beginning of the message cannot become a call in bare JSON."""
-        lead = self._held.lstrip()
-        if not lead or "```json".startswith(lead):
-            return False
-        compact = _compact(lead)
-        return not any(compact.startswith(head) or head.startswith(compact) for head in self._heads)
+        """Return whether the beginning of the message cannot become a call without a tag."""
+        head = self._head()
+        whole = len(head) < min(_HEAD_READ, len(self._held.lstrip())) or len(head) == _HEAD_READ
+        return whole and not self._calling.search(head)
 
     def _bare(self, *, ended: bool) -> tuple[list[Piece], str] | None:
+        if not self._calling.search(self._head()):
+            return None
         lead = self._held.lstrip()
-        if _compact(lead).startswith(tuple(self._spoken)):
-            return (list(self._calls(lead)), "") if ended else None
         fence = _FENCE.match(lead)
         body = lead[fence.end() :] if fence else lead
         try:
             value, end = _JSON.raw_decode(body)
         except (ValueError, RecursionError):
-            begun = ended and any(_compact(lead).startswith(head) for head in self._heads)
-            return ([UnreadableCall()], "") if begun else None
+            return (list(self._calls(body)), "") if ended else None
         rest = body[end:].lstrip()
         if fence and not ended and not rest.startswith("```"):
             return None
@@ -149,11 +160,12 @@ class WrittenCalls:
 
     def _calls(self, written: str) -> Iterator[Piece]:
         """Yield the calls of a text with its tags."""
-        if written == _STRAY:
-            return
+        written = _QUOTES.sub('"', written)
         name, at, found, arguments, more = "", 0, False, dict[str, Any](), False
         while (part := _PART.search(written, at)) is not None:
             at = part.end()
+            key = (part["tag"] or part["key"] or part["field"] or part["keyword"] or "").strip()
+            given = next(filter(None, map(part.group, _GIVEN)), "")
             if part["json"]:
                 try:
                     value, at = _JSON.raw_decode(written, part.start())
@@ -162,42 +174,43 @@ class WrittenCalls:
                     return
                 yield from [_call(name, value)] if name else self._from_json(value)
                 name, found = "", True
-            elif part["word"] in self._tools:
+            elif (not key or not name or key in _NAMES) and declared_name(given, self._tools) in self._tools:
                 if name:
                     yield _written(name, arguments, more=more)
-                name, found, arguments, more = part["word"], True, {}, False
+                name, found, arguments, more = declared_name(given, self._tools), True, {}, False
             elif part["word"]:
                 more = True
-            elif not part["token"]:
-                key = (part["tag"] or part["key"] or part["keyword"]).strip()
-                given = next(filter(None, map(part.group, ("tagged", "value", "double", "single", "bare"))), "")
+            elif part["field"] and key not in self._properties(name):
+                at = part.start("given")
+            elif key:
                 arguments[key] = self._typed(name, key, given)
         if name:
             yield _written(name, arguments, more=more)
         elif not found:
             yield UnreadableCall()
 
+    def _properties(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._tools.get(name, {}).get("properties", {})
+        return found
+
     def _typed(self, name: str, key: str, text: str) -> Any:
-        properties = self._tools.get(name, {}).get("properties", {})
-        return text if "string" in str(properties.get(key, {}).get("type", "string")) else _value(text)
+        kind = self._properties(name).get(key, {}).get("type", "string")
+        return text if "string" in str(kind) else _value(text)
 
     def _from_json(self, value: Any) -> Iterator[WrittenCall | UnreadableCall]:
         """Yield the calls in a decoded JSON value."""
         for one in value if isinstance(value, list) else [value]:
             inner = one.get("function") if isinstance(one, dict) else None
             call = inner if isinstance(inner, dict) else one
-            name = call.get("name") if isinstance(call, dict) else None
-            if isinstance(name, str):
-                short = name.removeprefix("functions.")
-                given = call.get("arguments", call.get("parameters", {}))
-                yield _call(short if short in self._tools else name, given)
-            else:
+            if not isinstance(call, dict):
                 yield UnreadableCall()
-
-
-def _compact(lead: str) -> str:
-    """Return the beginning of a message without white space and the opening of a code block."""
-    return _SPACE.sub("", _FENCE.sub("", lead[:_HEADS_READ], count=1))
+                continue
+            if len(call) == 1 and (name := next(iter(call))) in self._tools:
+                yield _call(name, call[name])
+                continue
+            name = next((call[key] for key in _NAMES if isinstance(call.get(key), str)), None)
+            given: Any = next((call[key] for key in _ARGUMENTS if key in call), {})
+            yield _call(declared_name(name, self._tools), given) if name else UnreadableCall()
 
 
 def _value(text: str) -> Any:
