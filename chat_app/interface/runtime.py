@@ -70,7 +70,7 @@ class Runtime:
             self.metrics.watch(
                 "turns_waiting", "Those that wait.", lambda: self.app.agent.queue.length if self.app else 0
             )
-            self.metrics.watch_restarts(get_args(ServiceName), self._restarts)
+            self.metrics.watch_restarts(get_args(ServiceName), lambda: self.app.services.restarts() if self.app else {})
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
@@ -276,9 +276,6 @@ class Runtime:
 
     def _tool_names(self) -> Collection[str]:
         return self.app.tools.names() if self.app else ()
-
-    def _restarts(self) -> Mapping[str, int]:
-        return self.app.services.restarts() if self.app else {}
 
     async def _show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
         await self.show_elsewhere(opened)

@@ -47,43 +47,37 @@ amoxicillin and clavulanate,amoxicillin;clavulanate,617993
 
 
 @pytest.fixture(scope="module")
-def drug_index(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Load the demonstration drugs with the RxNorm codes of three; yield where they are."""
-    name = f"drugs_{uuid4().hex[:8]}"
+def drugs(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrugDatabase]:
+    """Yield a database of the demonstration drugs with the RxNorm codes of three."""
     formulary = tmp_path_factory.mktemp("formulary") / "formulary.csv"
     formulary.write_text(FORMULARY, "utf-8")
+    database = DrugDatabase(milvus_uri, name=f"drugs_{uuid4().hex[:8]}")
 
     async def load() -> None:
-        drugs = DrugDatabase(milvus_uri, name=name)
-        await drugs.load_demo()
-        await drugs.import_paths([formulary])
-        await drugs.aclose()
+        await database.load_demo()
+        await database.import_paths([formulary])
 
     async def remove() -> None:
-        drugs = DrugDatabase(milvus_uri, name=name)
-        await drugs.clear()
-        await drugs.aclose()
+        await database.clear()
+        await database.aclose()
 
     asyncio.run(load())
-    yield milvus_uri, name
+    yield database
     asyncio.run(remove())
 
 
 @asynccontextmanager
 async def services(
-    drug_index: tuple[str, str], folder: Path, *, governance: Json | None = None, redis: str = "", **server: Any
+    drugs: DrugDatabase, folder: Path, *, governance: Json | None = None, redis: str = "", **server: Any
 ) -> AsyncIterator[tuple[Api, httpx.AsyncClient]]:
     """Serve the services to anyone, unless ``server`` says otherwise. Tokens need ``redis``."""
     sessions = RedisSessionStore(redis) if redis else None
-    uri, name = drug_index
-    drugs = DrugDatabase(uri, name=name)
     given = {"cds_open": True, **server}
     async with (
         api(None, folder / "data", drugs=drugs, sessions=sessions, governance=governance, **given) as running,
         running.client(None) as client,
     ):
         yield running, client
-    await drugs.aclose()
     if sessions:
         await sessions.aclose()
 
@@ -131,17 +125,14 @@ async def entries(running: Api) -> list[AuditEntry]:
 
 
 async def test_a_contraindication_is_a_critical_card_that_quotes_both_labels(
-    drug_index: tuple[str, str], tmp_path: Path
+    drugs: DrugDatabase, tmp_path: Path
 ) -> None:
-    async with services(drug_index, tmp_path) as (running, client):
+    async with services(drugs, tmp_path) as (running, client):
         drafts = order("Clarithromycin 500 MG Oral Tablet", "21212")
         active = bundle(order("simvastatin 20 MG Oral Tablet", "36567", status="active"))
         (card,) = await cards(client, request(drafts, active=active))
         kept = [entry for entry in await entries(running) if entry.action == "order_check"]
-        uri, name = drug_index
-        drugs = DrugDatabase(uri, name=name)
         labels = [await drugs.record("clarithromycin"), await drugs.record("simvastatin")]
-        await drugs.aclose()
     assert card["indicator"] == "critical"
     assert card["summary"] == "clarithromycin + simvastatin: contraindicated (label of clarithromycin)"
     assert len(card["summary"]) < 140
@@ -173,33 +164,31 @@ async def test_a_contraindication_is_a_critical_card_that_quotes_both_labels(
     ],
 )
 async def test_the_wording_of_a_label_decides_the_urgency(
-    drug_index: tuple[str, str], tmp_path: Path, ordered: str, taken: str, indicator: str, severity: str
+    drugs: DrugDatabase, tmp_path: Path, ordered: str, taken: str, indicator: str, severity: str
 ) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         (card,) = await cards(client, request(order(ordered), active=bundle(order(taken, status="active"))))
     assert card["indicator"] == indicator
     assert f": {severity} (label of " in card["summary"]
 
 
 async def test_a_label_that_says_nothing_is_named_beside_the_one_that_is_quoted(
-    drug_index: tuple[str, str], tmp_path: Path
+    drugs: DrugDatabase, tmp_path: Path
 ) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         (card,) = await cards(client, request(order("azithromycin"), active=bundle(order("warfarin"))))
     assert "**Label of azithromycin**" in card["detail"]
     assert card["detail"].endswith("The label of warfarin has no statement about azithromycin.")
 
 
-async def test_the_order_select_request_of_the_specification_is_answered(
-    drug_index: tuple[str, str], tmp_path: Path
-) -> None:
+async def test_the_order_select_request_of_the_specification_is_answered(drugs: DrugDatabase, tmp_path: Path) -> None:
     """A diet beside the medicine, a dose as one object instead of a list, and only the selected order checked."""
     name = "Amoxicillin 120 MG/ML / clavulanate potassium 8.58 MG/ML Oral Suspension"
     diet = {"resourceType": "NutritionOrder", "id": "pureeddiet-simple", "status": "draft", "oralDiet": {"type": []}}
     dosage = [{"text": "5 mL bid x 10 days", "doseAndRate": {"doseQuantity": {"value": 5, "unit": "mL"}}}]
     selected = order(name, "617993", intent="order", dosageInstruction=dosage, id="smart-MedicationRequest-103")
     before = [order("clopidogrel"), order("omeprazole")]
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         selections = ["NutritionOrder/pureeddiet-simple", "MedicationRequest/smart-MedicationRequest-103"]
         body = request(
             diet, selected, *before, hook="order-select", selections=selections, active=bundle(order("warfarin"))
@@ -254,9 +243,9 @@ def sandbox_request(hook: str, fhir: str) -> Json:
     }
 
 
-async def test_the_requests_of_the_official_sandbox_are_answered(drug_index: tuple[str, str], tmp_path: Path) -> None:
+async def test_the_requests_of_the_official_sandbox_are_answered(drugs: DrugDatabase, tmp_path: Path) -> None:
     imaging = {"resourceType": "ServiceRequest", "id": "example-request-id", "status": "draft", "intent": "plan"}
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         for hook, fhir in product(("order-select", "order-sign", "medication-prescribe"), ("R4", "STU3", "DSTU2")):
             (card,) = await cards(client, sandbox_request(hook, fhir))
             assert card["summary"] == "clarithromycin + simvastatin: contraindicated (label of clarithromycin)", fhir
@@ -265,9 +254,9 @@ async def test_the_requests_of_the_official_sandbox_are_answered(drug_index: tup
 
 
 async def test_cards_are_in_the_language_of_the_client_and_quotes_in_their_own(
-    drug_index: tuple[str, str], tmp_path: Path
+    drugs: DrugDatabase, tmp_path: Path
 ) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         client.headers["accept-language"] = "de-AT,de;q=0.9"
         drafts = [order("azithromycin"), order("Zzyzxumab"), order()]
         pair, other = await cards(client, request(*drafts, active=bundle(order("warfarin"))))
@@ -280,9 +269,9 @@ async def test_cards_are_in_the_language_of_the_client_and_quotes_in_their_own(
     assert "Zzyzxumab\\, eine Verordnung ohne lesbares Arzneimittel" in other["detail"]
 
 
-async def test_the_medicines_of_medication_prescribe_are_checked(drug_index: tuple[str, str], tmp_path: Path) -> None:
+async def test_the_medicines_of_medication_prescribe_are_checked(drugs: DrugDatabase, tmp_path: Path) -> None:
     """CDS Hooks 1.0 calls the drafts ``medications``."""
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         body = request(hook="medication-prescribe", active=bundle(order("simvastatin")))
         body["context"]["medications"] = bundle(order("clarithromycin"))
         del body["context"]["draftOrders"]
@@ -290,17 +279,15 @@ async def test_the_medicines_of_medication_prescribe_are_checked(drug_index: tup
     assert card["indicator"] == "critical"
 
 
-async def test_no_statement_gives_no_card(drug_index: tuple[str, str], tmp_path: Path) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+async def test_no_statement_gives_no_card(drugs: DrugDatabase, tmp_path: Path) -> None:
+    async with services(drugs, tmp_path) as (_, client):
         assert await cards(client, request(order("metformin"), active=bundle(order("warfarin")))) == []
         assert await cards(client, request(order("metformin"), active=None)) == []
         assert await cards(client, request(active=...)) == []
 
 
-async def test_a_risk_that_both_labels_state_is_one_card_for_information(
-    drug_index: tuple[str, str], tmp_path: Path
-) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+async def test_a_risk_that_both_labels_state_is_one_card_for_information(drugs: DrugDatabase, tmp_path: Path) -> None:
+    async with services(drugs, tmp_path) as (_, client):
         (card,) = await cards(client, request(order("clarithromycin"), active=bundle(order("fluoxetine"))))
     assert (card["indicator"], "QT prolongation" in card["summary"]) == ("info", True)
     assert "clarithromycin:" in card["detail"]
@@ -308,9 +295,9 @@ async def test_a_risk_that_both_labels_state_is_one_card_for_information(
 
 
 async def test_medicines_that_cannot_be_checked_are_named_and_never_called_safe(
-    drug_index: tuple[str, str], tmp_path: Path
+    drugs: DrugDatabase, tmp_path: Path
 ) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         drafts = [
             order("Zzyzxumab *10* mg"),
             order(),
@@ -330,9 +317,7 @@ async def test_medicines_that_cannot_be_checked_are_named_and_never_called_safe(
 @pytest.mark.parametrize(
     "how", ["contained", "in the bundle", "by full address", "only by its name", "statement", "single resource"]
 )
-async def test_a_medicine_is_found_wherever_fhir_lets_it_be(
-    drug_index: tuple[str, str], tmp_path: Path, how: str
-) -> None:
+async def test_a_medicine_is_found_wherever_fhir_lets_it_be(drugs: DrugDatabase, tmp_path: Path, how: str) -> None:
     concept = {"coding": [{"system": RXNORM, "code": "36567"}]}
     medication = {"resourceType": "Medication", "id": "med1", "code": concept}
     refers = order(medicationReference={"reference": "Medication/med1"})
@@ -348,23 +333,21 @@ async def test_a_medicine_is_found_wherever_fhir_lets_it_be(
         active = bundle(order("Zocor", kind="MedicationStatement", status="active"))
     elif how == "single resource":
         active = order("simvastatin", status="active")
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         (card,) = await cards(client, request(order("clarithromycin"), active=active))
     assert card["indicator"] == "critical"
 
 
 @pytest.mark.parametrize("field", [{"status": "stopped"}, {"status": "entered-in-error"}, {"doNotPerform": True}])
-async def test_a_medicine_that_is_not_to_be_taken_is_left_out(
-    drug_index: tuple[str, str], tmp_path: Path, field: Json
-) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+async def test_a_medicine_that_is_not_to_be_taken_is_left_out(drugs: DrugDatabase, tmp_path: Path, field: Json) -> None:
+    async with services(drugs, tmp_path) as (_, client):
         assert await cards(client, request(order("clarithromycin"), active=bundle(order("simvastatin", **field)))) == []
 
 
 async def test_a_renewal_is_not_checked_against_itself_but_each_part_of_a_combination_is(
-    drug_index: tuple[str, str], tmp_path: Path
+    drugs: DrugDatabase, tmp_path: Path
 ) -> None:
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         renewal = request(order("simvastatin"), active=bundle(order("Zocor"), order("simvastatin 40 MG")))
         assert await cards(client, renewal) == []
         both = "acetaminophen 325 MG / tramadol hydrochloride 37.5 MG Oral Tablet"
@@ -374,26 +357,24 @@ async def test_a_renewal_is_not_checked_against_itself_but_each_part_of_a_combin
     assert "tramadol + warfarin" in summaries
 
 
-async def test_without_the_active_medications_one_order_cannot_be_checked(
-    drug_index: tuple[str, str], tmp_path: Path
-) -> None:
+async def test_without_the_active_medications_one_order_cannot_be_checked(drugs: DrugDatabase, tmp_path: Path) -> None:
     outcome = {"resourceType": "OperationOutcome", "issue": [{"severity": "error", "code": "timeout"}]}
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         for active in (..., outcome):
             answer = await client.post("/cds-services/order-sign", json=request(order("warfarin"), active=active))
-            assert (answer.status_code, answer.json()["title"]) == (412, "Precondition failed")
+            assert (answer.status_code, answer.json()["title"]) == (412, "Precondition Failed")
 
 
 async def test_discovery_lists_the_services_and_nothing_is_served_unless_it_was_set_up(
-    drug_index: tuple[str, str], tmp_path: Path
+    drugs: DrugDatabase, tmp_path: Path
 ) -> None:
-    async with services(drug_index, tmp_path / "on") as (_, client):
+    async with services(drugs, tmp_path / "on") as (_, client):
         listed = (await client.get("/cds-services")).json()["services"]
         assert (await client.post("/cds-services/nothing", json=NO_CARD)).status_code == 404
         assert (await client.post("/cds-services/order-sign", json={"hook": "order-sign"})).status_code == 422
         other = await client.post("/cds-services/order-select", json=request(order("warfarin")))
         assert other.status_code == 400
-    async with services(drug_index, tmp_path / "off", cds_open=False) as (_, client):
+    async with services(drugs, tmp_path / "off", cds_open=False) as (_, client):
         assert (await client.get("/cds-services")).status_code == 404
         assert (await client.post("/cds-services/order-sign", json=request(order("warfarin")))).status_code == 401
     assert [service["id"] for service in listed] == ["order-select", "order-sign", "medication-prescribe"]
@@ -440,7 +421,7 @@ NO_CARD: Json = request(active=None)
 
 
 async def test_a_token_of_a_trusted_issuer_is_accepted_and_names_the_caller(
-    drug_index: tuple[str, str], tmp_path: Path, trusted: Json
+    drugs: DrugDatabase, tmp_path: Path, trusted: Json
 ) -> None:
     accepted = [
         token(),
@@ -448,7 +429,7 @@ async def test_a_token_of_a_trusted_issuer_is_accepted_and_names_the_caller(
         token(key=RSA_KEY, algorithm="RS384", kid="two"),
         token(key=RSA_KEY, algorithm="PS256", kid="two"),
     ]
-    async with services(drug_index, tmp_path, **trusted) as (running, client):
+    async with services(drugs, tmp_path, **trusted) as (running, client):
         for headers in accepted:
             answer = await client.post("/cds-services/order-sign", json=NO_CARD, headers=headers)
             assert answer.status_code == 200, answer.text
@@ -479,10 +460,8 @@ async def test_a_token_of_a_trusted_issuer_is_accepted_and_names_the_caller(
     ],
     ids="-".join,
 )
-async def test_any_other_token_is_refused(
-    drug_index: tuple[str, str], tmp_path: Path, trusted: Json, made: Json
-) -> None:
-    async with services(drug_index, tmp_path, **trusted) as (_, client):
+async def test_any_other_token_is_refused(drugs: DrugDatabase, tmp_path: Path, trusted: Json, made: Json) -> None:
+    async with services(drugs, tmp_path, **trusted) as (_, client):
         headers = token(**made)
         answer = await client.post("/cds-services/order-sign", json=NO_CARD, headers=headers)
         assert (answer.status_code, answer.json()["detail"]) == (401, "Sign in first.")
@@ -491,24 +470,22 @@ async def test_any_other_token_is_refused(
 
 
 async def test_neither_a_login_nor_an_unsigned_text_is_a_token(
-    drug_index: tuple[str, str], tmp_path: Path, trusted: Json
+    drugs: DrugDatabase, tmp_path: Path, trusted: Json
 ) -> None:
-    async with services(drug_index, tmp_path, **trusted) as (running, nobody), running.client("ana") as ana:
+    async with services(drugs, tmp_path, **trusted) as (running, nobody), running.client("ana") as ana:
         assert (await ana.post("/cds-services/order-sign", json=NO_CARD)).status_code == 401
         for given in ("", "Bearer", "Bearer x", "Bearer a.b.c", "Basic YTpi", token()["authorization"][7:]):
             answer = await nobody.post("/cds-services/order-sign", json=NO_CARD, headers={"authorization": given})
             assert answer.status_code == 401
 
 
-async def test_a_token_is_accepted_once_by_all_replicas(
-    drug_index: tuple[str, str], tmp_path: Path, trusted: Json
-) -> None:
+async def test_a_token_is_accepted_once_by_all_replicas(drugs: DrugDatabase, tmp_path: Path, trusted: Json) -> None:
     url, first, second = "/cds-services/order-sign", token(), token(key=RSA_KEY, algorithm="RS384", kid="two")
     jti = jwt.decode(second["authorization"][7:], options={"verify_signature": False})["jti"]
     signed_again = token(key=RSA_KEY, algorithm="PS384", kid="two", jti=jti)
     async with (
-        services(drug_index, tmp_path / "one", **trusted) as (_, one),
-        services(drug_index, tmp_path / "two", **trusted) as (_, two),
+        services(drugs, tmp_path / "one", **trusted) as (_, one),
+        services(drugs, tmp_path / "two", **trusted) as (_, two),
     ):
         asked = [one.post(url, json=NO_CARD, headers=first), two.post(url, json=NO_CARD, headers=first)]
         assert sorted(answer.status_code for answer in await asyncio.gather(*asked)) == [200, 401]
@@ -532,7 +509,7 @@ class KeyServer(BaseHTTPRequestHandler):
 
 
 async def test_keys_come_from_the_address_of_the_issuer_and_unknown_ids_cause_no_flood(
-    drug_index: tuple[str, str], tmp_path: Path, redis_url: str
+    drugs: DrugDatabase, tmp_path: Path, redis_url: str
 ) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), KeyServer)
     Thread(target=server.serve_forever, daemon=True).start()
@@ -540,7 +517,7 @@ async def test_keys_come_from_the_address_of_the_issuer_and_unknown_ids_cause_no
     place = f"http://127.0.0.1:{server.server_port}/jwks.json"
     settings_ = {"cds_open": False, "public_url": PUBLIC, "cds_issuers": f"{ISSUER}={place}", "redis": redis_url}
     try:
-        async with services(drug_index, tmp_path, **settings_) as (_, client):
+        async with services(drugs, tmp_path, **settings_) as (_, client):
             url = "/cds-services/order-sign"
             assert (await client.post(url, json=NO_CARD, headers=token())).status_code == 200
             for number in range(5):
@@ -575,14 +552,14 @@ def test_settings_that_would_trust_the_wrong_party_are_refused(given: Json, tmp_
 
 @pytest.mark.parametrize("keeps_text", [False, True])
 async def test_feedback_is_stored_with_the_comment_only_where_text_is_kept(
-    drug_index: tuple[str, str], tmp_path: Path, keeps_text: bool
+    drugs: DrugDatabase, tmp_path: Path, keeps_text: bool
 ) -> None:
     card = "9368d37b-283f-44a0-93ea-547cebab93ed"
     reason = {"reason": {"code": "d7ecf885", "system": "https://example.com/override"}, "userComment": CANARY}
     given = {"card": card, "outcome": "overridden", "outcomeTimestamp": "2020-12-11T00:00:00Z"}
     body = {"feedback": [{**given, "overrideReason": reason}, {**given, "outcome": "accepted"}]}
     governance = {"audit_text": keeps_text}
-    async with services(drug_index, tmp_path, governance=governance) as (running, client):
+    async with services(drugs, tmp_path, governance=governance) as (running, client):
         answer = await client.post("/cds-services/order-sign/feedback", json=body)
         assert answer.status_code == 200, answer.text
         wrong = {"feedback": [{**given, "outcome": "liked"}]}
@@ -597,10 +574,10 @@ async def test_feedback_is_stored_with_the_comment_only_where_text_is_kept(
     assert kept[0].text == (CANARY if keeps_text else "")
 
 
-async def test_only_browsers_of_configured_origins_may_call(drug_index: tuple[str, str], tmp_path: Path) -> None:
+async def test_only_browsers_of_configured_origins_may_call(drugs: DrugDatabase, tmp_path: Path) -> None:
     origin = "https://sandbox.cds-hooks.example"
     asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
-    async with services(drug_index, tmp_path, allowed_origins=origin) as (_, client):
+    async with services(drugs, tmp_path, allowed_origins=origin) as (_, client):
         url = "/cds-services/order-sign"
         preflight = await client.options(url, headers={"origin": origin, **asked})
         allowed = await client.post(url, json=NO_CARD, headers={"origin": origin})
@@ -620,14 +597,14 @@ async def test_only_browsers_of_configured_origins_may_call(drug_index: tuple[st
 
 
 async def test_nothing_of_the_patient_is_kept_or_logged(
-    drug_index: tuple[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    drugs: DrugDatabase, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     patient = {"resourceType": "Patient", "id": CANARY, "name": [{"family": CANARY}]}
     body = request(order("clarithromycin"), order(f"{CANARY} drops"), active=bundle(order("simvastatin")))
     body["prefetch"]["patient"] = patient
     body["context"]["patientId"] = CANARY
-    async with services(drug_index, tmp_path) as (running, client):
+    async with services(drugs, tmp_path) as (running, client):
         assert len(await cards(client, body)) == 2
         wrong = {**body, "hook": CANARY, "hookInstance": None}
         assert CANARY not in (await client.post("/cds-services/order-sign", json=wrong)).text
@@ -696,9 +673,9 @@ def test_every_part_of_a_request_may_be_of_any_kind() -> None:
                 assert len(drafts) + len(active) <= 3, (path, last, odd)
 
 
-async def test_odd_requests_are_never_a_server_error(drug_index: tuple[str, str], tmp_path: Path) -> None:
+async def test_odd_requests_are_never_a_server_error(drugs: DrugDatabase, tmp_path: Path) -> None:
     raw = [b"", b"[", b"null", b"{" * 100_000, b"\xff\xfe", b'{"hook": NaN}', b'{"a": ' + b"1" * 6_000 + b"}"]
-    async with services(drug_index, tmp_path) as (running, client):
+    async with services(drugs, tmp_path) as (running, client):
         for content in raw:
             answer = await client.post("/cds-services/order-sign", content=content)
             assert answer.status_code in {400, 422}, (content[:20], answer.status_code)
@@ -718,13 +695,10 @@ async def test_odd_requests_are_never_a_server_error(drug_index: tuple[str, str]
             await asyncio.to_thread(answered)
 
 
-async def test_a_whole_medication_list_is_checked_within_limits(drug_index: tuple[str, str], tmp_path: Path) -> None:
-    uri, name = drug_index
-    drugs = DrugDatabase(uri, name=name)
+async def test_a_whole_medication_list_is_checked_within_limits(drugs: DrugDatabase, tmp_path: Path) -> None:
     await drugs.load()
     held = ["warfarin", "aspirin", "lisinopril", "simvastatin", "clopidogrel", "omeprazole", "metformin", "fluoxetine"]
-    await drugs.aclose()
-    async with services(drug_index, tmp_path) as (_, client):
+    async with services(drugs, tmp_path) as (_, client):
         active = bundle(*(order(one, status="active") for one in held), *(order("aspirin") for _ in range(200)))
         found = await cards(client, request(order("clarithromycin"), active=active))
     assert [card["indicator"] for card in found] == sorted(

@@ -47,7 +47,7 @@ class ProblemDetails(BaseModel):
     """A problem document (RFC 9457)."""
 
     type: str = "about:blank"
-    title: str = Field(examples=["Not found"])
+    title: str = Field(examples=["Not Found"])
     status: int = Field(examples=[404])
     detail: str = Field(description="What happened and what to do, in one sentence.")
     errors: list[dict[str, str]] | None = Field(None, description="The fields that are not valid, and why.")

@@ -24,7 +24,7 @@ from chat_app.events import (
     UnsupportedStatement,
 )
 from chat_app.interface.api import api_docs
-from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, User
+from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User
 from chat_app.interface.api.problems import problem
 from chat_app.interface.api.question_start import ConsultBody, begin
 from chat_app.interface.api.turn_stream import event_stream
@@ -136,7 +136,7 @@ async def _whole(request: Request, question: AskedQuestion) -> Response:
     """Return the ended answer as JSON."""
     answers = await unless_left(request, question, _answers(question))
     whole = ComparisonAnswer(turn_id=question.id, answers=answers) if question.compared else answers[0]
-    headers = {"cache-control": "no-store", "x-turn-id": question.id}
+    headers = {**NO_STORE, "x-turn-id": question.id}
     return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
 
 

@@ -1,12 +1,15 @@
 """What routes depend on: the served app, the signed-in user, their conversation, and the reader's language."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Depends, Path, Request
 
 from chat_app.interface.i18n.translation import Language, language_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
+
+NO_STORE: Final = {"cache-control": "no-store"}
+"""Headers of an answer that neither browser nor proxy may keep."""
 
 
 async def _served(request: Request) -> Runtime:

@@ -1,6 +1,7 @@
 """Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat the request."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,20 +14,6 @@ from chat_app.interface.security.identity import NotAllowed, NotOwner, Unauthent
 from chat_app.interface.security.user_limits import TooManyQuestions
 from tools.errors import SourceRejected, ToolError
 
-_TITLES = {
-    400: "Bad request",
-    401: "Not signed in",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    409: "Conflict",
-    412: "Precondition failed",
-    413: "Too large",
-    422: "Not valid",
-    429: "Too many requests",
-    500: "Internal error",
-    503: "Not available",
-}
 _MOST_ERRORS = 20
 NOTHING_HERE = "There is nothing here for you."
 _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
@@ -45,7 +32,7 @@ _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
 
 def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
     """Return a problem document."""
-    content = {"type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "detail": detail, **more}
+    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
     return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")
 
 

@@ -1,23 +1,28 @@
 """The turns of a question, streamed as server-sent events."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Final
 
 from fastapi.responses import StreamingResponse
 
 from chat_app.events import AgentEvent, ModelEvent, event_json
+from chat_app.interface.api.dependencies import NO_STORE
 from chat_app.interface.turns.asked_questions import AskedQuestion, Cursors
 from chat_app.interface.turns.live_turn import news_of
 
 KEEP_ALIVE_SECONDS: Final = 15.0
-_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 def event_stream(question: AskedQuestion, cursors: Cursors) -> StreamingResponse:
     """Stream the question's events after ``cursors`` as ``text/event-stream``."""
-    headers = {**_HEADERS, "x-turn-id": question.id}
-    return StreamingResponse(frames_of(question, cursors), media_type="text/event-stream", headers=headers)
+    return streamed(frames_of(question, cursors), {"x-turn-id": question.id})
+
+
+def streamed(frames: AsyncIterator[bytes], headers: Mapping[str, str] | None = None) -> StreamingResponse:
+    """Return ``frames`` as ``text/event-stream``, which no proxy may hold back."""
+    unheld = {**NO_STORE, "x-accel-buffering": "no", **(headers or {})}
+    return StreamingResponse(frames, media_type="text/event-stream", headers=unheld)
 
 
 async def frames_of(

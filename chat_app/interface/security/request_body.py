@@ -1,6 +1,7 @@
 """The body of a request, bounded in size and time, and the answer to a request that is refused."""
 
 import asyncio
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.responses import JSONResponse
@@ -59,7 +60,8 @@ async def refuse(scope: Scope, receive: Receive, send: Send, status: int, detail
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
-    content: dict[str, Any] = {"type": "about:blank", "title": detail, "status": status, "detail": detail}
+    title = HTTPStatus(status).phrase
+    content: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if str(scope.get("path")).startswith("/v1/"):
         # What OpenAI's clients read.
         content["error"] = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}

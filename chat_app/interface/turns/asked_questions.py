@@ -14,7 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from chat_app.events import AgentEvent
-from chat_app.interface.security.identity import require_owner
+from chat_app.interface.security.identity import NotOwner, require_owner
 from chat_app.interface.turns.live_turn import LiveTurn, news_of
 from chat_app.interface.turns.turn_log import Cursor
 
@@ -100,7 +100,7 @@ class RecentQuestions:
 
     def get(self, question_id: str, owner: str) -> AskedQuestion:
         """Return the question; raise ``NotOwner`` when ``owner`` has no such question."""
-        question = self._questions.get(question_id)
-        require_owner(owner, question.owner if question else None)
-        assert question is not None  # noqa: S101 - require_owner has raised otherwise
+        if (question := self._questions.get(question_id)) is None:
+            raise NotOwner
+        require_owner(owner, question.owner)
         return question

@@ -7,7 +7,7 @@ The messages before the question become a new conversation, so that what a clien
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -15,12 +15,12 @@ from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 
 from chat_app.errors import AsclepiusError
 from chat_app.interface.api.consult_routes import unless_left
 from chat_app.interface.api.conversation_routes import erase_own
-from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, User, signed_in
+from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User, signed_in
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import ModelApiRoute, UnknownModel, UnknownResponse, error_response
@@ -34,7 +34,7 @@ from chat_app.interface.api.model_api.model_requests import (
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
 from chat_app.interface.api.passages.passage_links import PassageLinks, base_address
 from chat_app.interface.api.question_start import ConsultBody, begin
-from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS
+from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, streamed
 from chat_app.interface.i18n.translation import Language
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.asked_questions import AskedQuestion
@@ -42,10 +42,8 @@ from chat_app.sessions.session_store import Message
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
-_NO_STORE: Final = {"cache-control": "no-store"}
 _keeping: Final = set[asyncio.Task[None]]()
 """Tasks that store responses: asyncio itself keeps no reference to them."""
-_STREAM_HEADERS: Final = {**_NO_STORE, "x-accel-buffering": "no"}
 
 
 class ModelTurns:
@@ -185,7 +183,7 @@ async def chat_completions(turns: Turns, request: Request, body: ChatRequest) ->
     answer = turns.answer(streamed=bool(body.stream))
     if body.stream:
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-        return _stream(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
+        return streamed(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
     await unless_left(request, question, _drained(question, answer))
     return _whole(answer, completion(turn, body.model, answer).model_dump(mode="json"))
 
@@ -198,7 +196,7 @@ async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> R
     frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
     kept = turns.keep(question, deepcopy(frames))
     if body.stream:
-        return _stream(frames.events(_pieces(question, answer, kept)))
+        return streamed(frames.events(_pieces(question, answer, kept)))
     await unless_left(request, question, _drained(question, answer, kept))
     return _whole(answer, frames.response().model_dump(mode="json"))
 
@@ -207,7 +205,7 @@ async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> R
 async def stored(turns: Turns, response_id: str, stream: Literal["false"] | None = None) -> Response:
     """Return a response as its client first got it, not as a stream."""
     body = await turns.stored(response_id)
-    return Response(body, media_type="application/json", headers=_NO_STORE)
+    return Response(body, media_type="application/json", headers=NO_STORE)
 
 
 @router.delete("/responses/{response_id}")
@@ -248,13 +246,9 @@ async def _drained(question: AskedQuestion, answer: ModelAnswer, kept: asyncio.T
             pass
 
 
-def _stream(frames: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(frames, media_type="text/event-stream", headers=_STREAM_HEADERS)
-
-
 def _whole(answer: ModelAnswer, body: dict[str, Any]) -> Response:
     if answer.failed:
         # A retry would ask the question again, which the client's user decides.
         again = {"x-should-retry": "false"}
         return error_response(503, answer.error, code=answer.outcome.code, headers=again)
-    return JSONResponse(body, headers=_NO_STORE)
+    return JSONResponse(body, headers=NO_STORE)

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from chat_app.audit import AuditAction, AuditFilter, DatabaseAuditLog
 from chat_app.database.usage_reports import rated_answers, usage
-from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime
+from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime
 from chat_app.interface.i18n.translation import Language, say
 from chat_app.interface.rendering.sockets import disconnect_user
 from chat_app.interface.runtime import Runtime
@@ -28,7 +28,6 @@ _RATINGS: Final = 100
 _DAYS: Final = 30
 _ENTRIES: Final = 200
 _AUDIT_DAYS: Final = 7
-_HEADERS: Final = {"cache-control": "no-store"}
 
 
 router = APIRouter(include_in_schema=False)
@@ -86,7 +85,7 @@ def _page(runtime: Runtime, language: Language, status: int = 200, **values: Any
         views=get_args(View),
         **values,
     )
-    return HTMLResponse(html, status, headers=_HEADERS)
+    return HTMLResponse(html, status, headers=NO_STORE)
 
 
 async def _values(runtime: Runtime, view: View, wanted: AuditFilter) -> dict[str, Any]:

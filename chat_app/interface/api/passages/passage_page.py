@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 from pydantic import Field, StringConstraints
 
 from chat_app.events import Reference
-from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime
+from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime
 from chat_app.interface.api.passages.passage_links import MOST_QUOTES, PassageLinks
 from chat_app.interface.conversation.own_documents import require_readable
 from chat_app.interface.i18n.translation import Language, say
@@ -52,7 +52,7 @@ async def picture(runtime: ServedRuntime, request: Request, passage_id: str, lin
     image = await guidelines.page_image(
         passage.document_id, passage.page, highlight=link.quote, scale=_SCALE, scope=scope
     )
-    return Response(image.png, media_type="image/png", headers={"cache-control": "no-store"})
+    return Response(image.png, media_type="image/png", headers=NO_STORE)
 
 
 @router.get("/passages/{passage_id:path}")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from chat_app.interface.api.dependencies import ServedRuntime
+from chat_app.interface.api.dependencies import NO_STORE, ServedRuntime
 from chat_app.interface.api.passages.passage_links import base_address, page_link
 from chat_app.interface.api.records.knowledge_feed import KnowledgeFeed, feed_entries, now
 from chat_app.interface.runtime import Runtime
@@ -40,7 +40,6 @@ _FIRST: Final[dict[str, tuple[SectionName, ...]]] = {
 """Sections of a label that come first in a task: entering an order, reviewing a medication list."""
 _UNITS: Final = {"a": "year", "mo": "month", "wk": "week", "d": "day"}
 _SEXES: Final = {"M": "male ", "F": "female "}
-_NO_STORE: Final = {"cache-control": "no-store"}
 _FOUND: Final = "Quotations from drug labels and guidelines. They are no advice on a patient."
 _WEAK: Final = "No passage shares most of the words: these are the closest ones."
 _NOTHING: Final = "No label and no guideline that is loaded here has words of this request."
@@ -120,14 +119,14 @@ async def infobutton(runtime: ServedRuntime, request: Request, asked: Annotated[
     """Open the page with the question, or return a feed."""
     if asked.response_type == "text/html":
         question = asked.question(await _signed_in_name(runtime, request, asked))
-        return RedirectResponse(page_link(runtime.settings.server.root_path, question), 303, headers=_NO_STORE)
+        return RedirectResponse(page_link(runtime.settings.server.root_path, question), 303, headers=NO_STORE)
     user = runtime.identity.from_cookies(request.cookies)
     feed = await _feed(runtime, request, asked)
     await runtime.audit.record("sources", user, detail=f"infobutton: {len(feed.entries)} entries")
     if asked.response_type == "application/json":
-        return JSONResponse(feed.json_feed(), headers=_NO_STORE)
+        return JSONResponse(feed.json_feed(), headers=NO_STORE)
 
-    return Response(feed.atom(), media_type=asked.response_type, headers=_NO_STORE)
+    return Response(feed.atom(), media_type=asked.response_type, headers=NO_STORE)
 
 
 async def _signed_in_name(runtime: Runtime, request: Request, asked: InfobuttonQuery) -> str:
