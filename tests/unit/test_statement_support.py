@@ -42,6 +42,7 @@ def reasons(statement: str, text: str = TEXT) -> list[str]:
         "Amoxapril is contraindicated in pregnancy.",
         "As of 2024, the starting dose is 500 mg.",
         "Die Anfangsdosis ist 500 mg, bei einer eGFR unter 30 mL/min nicht geben.",
+        "Start example at 500 mg once daily and raise it by 500 mg each week.",
     ],
 )
 def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement: str) -> None:

@@ -20,13 +20,15 @@ ridone rubicin sartan semide setron solone statin steride stigmine stim sulfa su
 terol thiazide thromycin tiapine tiazem tidine tinib tocin toin trexate trigine triptan triptyline tropin tropium
 vaptan vastatin verine vir virine vudine xaban ximab zepam zodone zolam zolamide zosin zumab
 """
-_STEM = re.compile(rf"^[a-z]{{2,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, reverse=True))})$")
+_ENDINGS = tuple(_STEMS.split())
+_STEM = re.compile(rf"^[a-z]{{2,}}(?:{'|'.join(_ENDINGS)})$")
 
 
 @lru_cache(maxsize=65_536)
 def has_drug_stem(word: str) -> bool:
     """Return whether ``word`` ends in a stem of nonproprietary names."""
-    return _STEM.match(word.casefold()) is not None
+    folded = word.casefold()
+    return folded.endswith(_ENDINGS) and _STEM.match(folded) is not None
 
 
 def names_medicine(text: str) -> bool:

@@ -20,7 +20,7 @@ LIST_MARK: Final = re.compile(rf"\s*(?:[{BULLETS}*–—-]\s+|[{BULLETS}]|\(?(?:
 
 _END: Final = re.compile(r"""[.!?…]+["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*)?(?=\s)""")
 """What may end a sentence; a reference number may stick to it in print: "sleep.59 BP has"."""
-_BREAK: Final = re.compile(rf"[^\S\n]*\n\s*|\s+(?=[{BULLETS}])")
+_BREAK: Final = re.compile(rf"\s(?:(?:(?<=\n)|[^\S\n]*\n)\s*|\s*(?=[{BULLETS}]))")
 _MAY_BREAK: Final = re.compile(rf"[\n{BULLETS}]")
 _OPENS: Final = re.compile(rf"""["'“„‘«(\[]*(?:[\d≥≤<>{BULLETS}–-]|(?P<letter>[^\W\d_]))""")
 _DOTTED: Final = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")

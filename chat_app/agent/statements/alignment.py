@@ -42,9 +42,8 @@ def substitutions(statement: str, sentence: str) -> tuple[Substitution, ...]:
 
 def exchanges(statement: str, sentence: str) -> bool:
     """Return whether two things are on each other's side of a comparison or an order."""
-    found = _sides(sentence)
     for word, left, right in _sides(statement):
-        pairs = [(before - after, after - before) for other, before, after in found if other == word]
+        pairs = [(before - after, after - before) for other, before, after in _sides(sentence) if other == word]
         crossed = [bool(left & behind and right & front) for front, behind in pairs]
         kept = [bool(left & front and right & behind) for front, behind in pairs]
         if any(crossed) and not any(one and not other for one, other in zip(kept, crossed, strict=True)):
@@ -58,7 +57,7 @@ def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     found: list[tuple[str, frozenset[str], frozenset[str]]] = []
     for clause in text.casefold().split(";"):
         first, *others = _ORDER.split(clause)
-        left, last = frozenset(terms(first)), ""
+        left, last = frozenset(terms(first) if others else ()), ""
         for word, part in zip(others[::2], others[1::2], strict=True):
             right = frozenset(terms(part))
             if word != "from" and (word != "to" or last == "from"):

@@ -42,20 +42,35 @@ class Binding(NamedTuple):
     terms: frozenset[str]
 
 
-def misbound(statement: str, nearest: Iterable[str], sentences: Iterable[str]) -> list[str]:
-    """Return the amounts whose terms the sentences have beside another amount, and fewer of them beside this one."""
+class SourceUnit(NamedTuple):
+    """A sentence or row of a source, and its terms."""
+
+    text: str
+    terms: frozenset[str]
+
+
+def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
+    """Return the amounts whose terms the units have beside another amount, and fewer of them beside this one."""
     near = _bindings(nearest)
-    said = [
-        one
+    return [
+        one.words
         for one in bindings(statement)
         if not any(one.amounts <= other.amounts and one.terms <= other.terms for other in near)
+        and _has_rival(one, near, units)
+        and is_elsewhere(one, [other for other in _bindings(units) if other.kind == one.kind])
     ]
-    found = _bindings(sentences) if said else []
-    return [one.words for one in said if is_elsewhere(one, [other for other in found if other.kind == one.kind])]
 
 
-def _bindings(sentences: Iterable[str]) -> list[Binding]:
-    return [one for sentence in sentences if _DIGIT.search(sentence) for one in bindings(sentence)]
+def _has_rival(said: Binding, near: Iterable[Binding], units: Iterable[SourceUnit]) -> bool:
+    """Return whether an amount has more of the terms than the nearest units beside this one; read as few as needed."""
+    here = said.terms.intersection(frozenset().union(*(one.terms for one in near if said.amounts <= one.amounts)))
+    amounts = frozenset(one for one in said.terms if " " in one)
+    rivals = (unit for unit in units if said.terms & (unit.terms | amounts) > here)
+    return any(said.terms & one.terms > here for one in _bindings(rivals) if one.kind == said.kind)
+
+
+def _bindings(units: Iterable[SourceUnit]) -> list[Binding]:
+    return [one for unit in units if _DIGIT.search(unit.text) for one in bindings(unit.text)]
 
 
 def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:

@@ -107,22 +107,23 @@ def _denies(statement: str, source: str) -> bool:
 
     As many negations in each are the same ones when the words are others, whatever terms they cover.
     """
-    if not (_negates(statement) or _negates(source)):
+    if not (negations(statement) or negations(source)):
         return False
     one, other = polarity(statement), polarity(source)
     said = one.denied | one.affirmed
     shared = said & (other.denied | other.affirmed)
     if len(one.scopes) == len(other.scopes) and len(shared) < _VERBATIM * len(said):
         return False
-    negations = [sum(not scope.isdisjoint(shared) for scope in each.scopes) for each in (one, other)]
-    if sum(negations) % 2 == 0:
+    turning = sum(not scope.isdisjoint(shared) for each in (one, other) for scope in each.scopes)
+    if turning % 2 == 0:
         return False
     return not shared <= (one.denied & other.denied) | (one.affirmed & other.affirmed)
 
 
 @lru_cache(maxsize=4_096)
-def _negates(sentence: str) -> bool:
-    return _NEGATORS.search(sentence.casefold()) is not None
+def negations(sentence: str) -> int:
+    """Return how many negations ``sentence`` has."""
+    return sum(1 for _ in _NEGATORS.finditer(sentence.casefold()))
 
 
 def opposites(statement: str, source: str) -> frozenset[str]:
@@ -130,6 +131,8 @@ def opposites(statement: str, source: str) -> frozenset[str]:
     said, found = _words(statement), _words(source)
     left, right = (Counter(map(term, (one - other).elements())) for one, other in ((said, found), (found, said)))
     more, less = left - right, right - left
+    if not (more and less):
+        return frozenset()
     sides = [{side: word for word in words for side in _contrasts().get(word, ())} for words in (more, less)]
     here, there = ({line: {side for each, side in part if each == line} for line, _ in part} for part in sides)
     lines = {line for line, named in here.items() if line in there and named.isdisjoint(there[line])}
@@ -140,7 +143,8 @@ def opposites(statement: str, source: str) -> frozenset[str]:
 @lru_cache(maxsize=4_096)
 def _words(text: str) -> Counter[str]:
     """Return the words of ``text`` without negations and bounds."""
-    return Counter(_WORD.findall(_NEGATORS.sub(" ", _LIMIT.sub(" ", text.casefold()))))
+    plain = _LIMIT.sub(" ", text.casefold())
+    return Counter(_WORD.findall(_NEGATORS.sub(" ", plain) if negations(text) else plain))
 
 
 @lru_cache(maxsize=65_536)

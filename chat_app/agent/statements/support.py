@@ -14,10 +14,10 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
-from chat_app.agent.statements.bindings import misbound
-from chat_app.agent.statements.polarity import reverses
+from chat_app.agent.statements.bindings import SourceUnit, misbound
+from chat_app.agent.statements.polarity import negations, reverses
 from chat_app.events import SupportReason
-from tools.language.figures import Figure, Rate, compare, figures, rates, with_decimal_points
+from tools.language.figures import UNITS, compare, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.stemming import stem
@@ -56,40 +56,22 @@ class Problem(NamedTuple):
     detail: str
 
 
-class _Unit:
-    """A sentence or row of a source."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.terms = frozenset(terms(text))
-
-
 class _Source:
-    """A passage; its title and headings count for figures, names and terms. Each part is read when it is needed."""
+    """A passage; its title and headings count for figures, names and terms."""
 
     def __init__(self, text: str, context: str) -> None:
-        self._whole = f"{_plain(text)} . {context}"
-        self.units = tuple(_Unit(_plain(_LEAD.sub("", part))) for part in sentences(text))
+        self._text, self._context = text, context
+        parts = (_plain(_LEAD.sub("", part)) for part in sentences(text))
+        self.units = tuple(SourceUnit(part, frozenset(terms(part))) for part in parts)
 
     @cached_property
-    def terms(self) -> frozenset[str]:
-        return frozenset(terms(self._whole))
-
-    @cached_property
-    def figures(self) -> tuple[Figure, ...]:
-        return figures(self._whole, words=True)
-
-    @cached_property
-    def rates(self) -> tuple[Rate, ...]:
-        return rates(self._whole)
+    def whole(self) -> str:
+        return f"{_plain(self._text)} . {self._context}"
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(self._whole.casefold()))
-
-    @cached_property
-    def codes(self) -> frozenset[str]:
-        return frozenset(_CODE.findall(self._whole.casefold()))
+        folded = self.whole.casefold()
+        return frozenset((*_WORD.findall(folded), *_CODE.findall(folded)))
 
 
 def unsupported(
@@ -110,13 +92,12 @@ def unsupported(
     shares = [len(said & unit.terms) / len(said) for unit in units]
     best = max(shares, default=0.0)
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
+    if any(_shortens(plain, unit.text) for unit in alike):
+        return ()
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
     found = [*_figures(plain, sources, repeated, alike), *_names(plain, sources, repeated, ingredients)]
     if not found:
-        found += [
-            Problem("number", one)
-            for one in misbound(plain, [unit.text for unit in alike], [unit.text for unit in units])
-        ]
+        found += [Problem("number", one) for one in misbound(plain, alike, units)]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         # With the other bound as well it is the same again: what must not be above 50 is at most 50.
         rest = [one for one in found if one.reason != "negation"]
@@ -126,9 +107,24 @@ def unsupported(
         if all(exchanges(plain, unit.text) for unit in alike):
             found.append(Problem("wording", plain))
     if is_english and not found and not alike and len(said) >= _FEWEST_TERMS:
-        known = frozenset().union(*(source.terms for source in sources))
+        known = frozenset(terms(" ".join(source.whole for source in sources)))
         found += [Problem("wording", plain)] if len(said & known) / len(said) < _UNRELATED else []
     return tuple(found)
+
+
+def _shortens(statement: str, sentence: str) -> bool:
+    """Return whether ``statement`` only leaves out words of ``sentence``, none of them a figure or a negation."""
+    omitted, rest = list[str](), sentence.split()
+    for word in statement.split():
+        if word not in rest:
+            return False
+        place = rest.index(word)
+        omitted += rest[:place]
+        rest = rest[place + 1 :]
+    omitted += rest
+    text = " ".join(omitted)
+    counted = (*figures(text, words=True), *rates(text), *UNITS.keys() & set(omitted))
+    return not counted and negations(statement) == negations(sentence)
 
 
 def _plain(text: str) -> str:
@@ -139,7 +135,7 @@ _source = lru_cache(maxsize=512)(_Source)
 
 
 def _figures(
-    statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], alike: Sequence[_Unit]
+    statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit], alike: Sequence[SourceUnit]
 ) -> list[Problem]:
     said = [one for one in figures(statement, words=True) if one.unit or one.value != 1]
     problems = [Problem("unit", words) for words in _other_rates(statement, sources, repeated)]
@@ -149,16 +145,17 @@ def _figures(
     for figure in said:
         difference = compare(figure, near)
         if difference in {"number", "unit"} and (not repeated or not near or _adds_figures(statement, repeated)):
-            difference = compare(figure, [figure for source in sources for figure in source.figures])
+            difference = compare(figure, [each for source in sources for each in figures(source.whole, words=True)])
         if difference != "same":
             problems.append(Problem(_REASONS[difference], str(figure)))
     return problems
 
 
-def _misplaced(statement: str, repeated: Sequence[_Unit], sources: Sequence[_Source]) -> list[Problem]:
+def _misplaced(statement: str, repeated: Sequence[SourceUnit], sources: Sequence[_Source]) -> list[Problem]:
     """Return the numbers and words that are in the place of others in each sentence that the statement repeats."""
     problems: list[Problem] = []
-    foreign = {word for word in _WORD.findall(statement.casefold()) if _is_foreign(word, sources)}
+    known = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in repeated[:1]))
+    foreign = {word for word in _WORD.findall(statement.casefold()) if word not in known and _is_foreign(word, sources)}
     for unit in repeated:
         if not foreign and numbers(statement) == numbers(unit.text):
             return []
@@ -181,12 +178,12 @@ def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
     return term(word) not in map(term, near)
 
 
-def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[str]:
+def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit]) -> list[str]:
     """Return the rates of the statement that are in the place of others in its sources."""
     said = rates(statement)
     near = [found for unit in repeated if (found := rates(unit.text))] if said else []
     if not near and said:
-        anywhere = {rate.daily for source in sources for rate in source.rates}
+        anywhere = {rate.daily for source in sources for rate in rates(source.whole)}
         return [one.words for one in said if anywhere and one.daily not in anywhere]
     pairs = [(Counter(one.daily for one in said), Counter(one.daily for one in found)) for found in near]
     if not pairs or not all(here - there and there - here for here, there in pairs):
@@ -194,17 +191,17 @@ def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[
     return [one.words for one in said if one.daily in pairs[0][0] - pairs[0][1]]
 
 
-def _adds_figures(statement: str, repeated: Sequence[_Unit]) -> bool:
+def _adds_figures(statement: str, repeated: Sequence[SourceUnit]) -> bool:
     """Return whether the statement has more figures than each sentence that it repeats: one is from elsewhere."""
     return all(len(figures(statement)) > len(figures(unit.text)) for unit in repeated)
 
 
 def _names(
-    statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], ingredients: Ingredients | None
+    statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit], ingredients: Ingredients | None
 ) -> list[Problem]:
     look_up: Ingredients = ingredients or (lambda _: frozenset())
-    codes = set(_CODE.findall(statement.casefold())).difference(*(source.codes for source in sources))
-    problems = [Problem("name", code) for code in sorted(codes)]
+    codes = sorted(set(_CODE.findall(statement.casefold())))
+    problems = [Problem("name", code) for code in codes if not any(code in source.words for source in sources)]
     said = dict.fromkeys(_WORD.findall(statement.casefold()))
     named = {word: parts for word in said if (parts := look_up(word)) or has_drug_stem(word)}
     if not named:
