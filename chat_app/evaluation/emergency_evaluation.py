@@ -9,12 +9,7 @@ from chat_app.safety.emergency_features import DATA
 from tools.types import Frozen
 
 TEST: Path = DATA / "emergency_test.jsonl"
-"""Questions written apart from the training set.
-
-The groups ``unseen``, ``blind`` and ``any voice later`` were written before the last training, and nothing of them is
-in the training set; the errors in ``any voice`` led to training questions.
-``doses`` are ordinary questions about the doses of the demonstration drugs, ``pairs`` ordinary ones about combinations.
-"""
+"""Questions that are not in the training set, in groups by author and kind."""
 
 
 class JudgedQuestion(Frozen):

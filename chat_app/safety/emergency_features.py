@@ -20,13 +20,14 @@ _LETTERS: Final = 5
 """Letters of a sequence. Compound and misspelt words share sequences with the words that they are made of."""
 _MAGNITUDES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10_000)
 """Bounds between which numbers count as the same: a pulse of 34 is not one of 54."""
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 
 
 def features(text: str) -> frozenset[str]:
     """Return the shortened words of ``text``, its pairs of adjacent ones and its letter sequences.
 
-    Of a number only its magnitude counts.
+    Of a number only its magnitude counts, or that it may be a year, which tells of the past.
     """
     found = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
     words = [_magnitude(one) if one[0].isdecimal() else one[:_STEM] for one in found]
@@ -37,6 +38,8 @@ def features(text: str) -> frozenset[str]:
 
 
 def _magnitude(number: str) -> str:
+    if _YEAR.fullmatch(number):
+        return "#year"
     whole, *decimals = re.split("[.,]", number)
     # Three digits behind a point or comma are thousands.
     value = float(f"{whole}{''.join(decimals)}" if len(number) > len(whole) + 3 else f"{whole}.{''.join(decimals)}")

@@ -18,21 +18,7 @@ from tests.unit.test_page_painter import ENDED, STARTED, painter
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
 
-MOST_ALARMS = {
-    "blind": 0.06,
-    "doses": 0.01,
-    "pairs": 0.05,
-    "unseen": 0.005,
-    "toxicology": 0.02,
-    "toxicology later": 0.05,
-    "doses later": 0.01,
-    "doses last": 0.045,
-    "three languages": 0.005,
-    "acute": 0.04,
-    "any voice": 0.03,
-    "any voice later": 0.01,
-    "independent": 0.03,
-}
+MOST_ALARMS = {"unseen": 0.005, "three languages": 0.005, "contrasts": 0.07}
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 
 
@@ -40,14 +26,14 @@ def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
     assert {one.group for one in report.groups} == set(MOST_ALARMS)
     for one in report.groups:
-        assert one.recognised >= (0.85 if one.group == "any voice later" else 0.95) * one.emergencies, report.missed
+        assert one.recognised >= (0.92 if one.group == "contrasts" else 0.98) * one.emergencies, report.missed
         assert one.false_alarms <= MOST_ALARMS[one.group] * one.ordinary, report.alarmed
 
 
 def test_exposures_are_told_from_other_emergencies_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
     assert report.exposures + report.illnesses == report.emergencies
-    assert report.withheld >= 0.96 * report.exposures
+    assert report.withheld >= 0.91 * report.exposures
     assert report.answered >= 0.75 * report.illnesses
 
 
@@ -193,8 +179,13 @@ def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> No
     assert element["props"]["plain"] == "Overdosage: call."
 
 
-def test_written_questions_are_cross_validated_untrained() -> None:
-    written = JudgedQuestion(text="I swallowed {n} tablets", emergency=True, language="en", group="one")
-    ordinary = JudgedQuestion(text="What is the dose?", emergency=False, language="en", group="one")
-    # The classifier of exposures alone: that of emergencies learns a whole library with each fold.
-    assert cross_validated([written, ordinary] * 6, EXPOSURES, folds=3) == ((6, 0),)
+def test_each_group_is_judged_by_classifiers_trained_without_it() -> None:
+    groups = {"one": "I swallowed {n} tablets", "two": "I swallowed {n} tablets", "three": "What is the dose to die?"}
+    written = [
+        JudgedQuestion(text=text, emergency=emergency, language="en", group=group, draws=4)
+        for group, alarm in groups.items()
+        for text, emergency in ((alarm, True), ("What is the dose?", False))
+    ]
+    # The classifier of exposures alone: that of emergencies learns a whole library for each group.
+    judged = cross_validated(written, EXPOSURES)
+    assert judged == {"one": [(1, 0)], "two": [(1, 0)], "three": [(0, 0)]}
