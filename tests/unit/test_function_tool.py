@@ -285,7 +285,9 @@ async def test_an_unavailable_tool_is_tried_again_only_if_it_says_it_is_idempote
     assert len(calls) == 3
 
 
-async def test_a_tool_that_has_shown_progress_or_has_no_time_left_is_not_tried_again() -> None:
+async def test_a_tool_that_has_shown_progress_or_has_no_time_left_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     calls: list[str] = []
 
     async def shows() -> AsyncIterator[int]:
@@ -303,7 +305,9 @@ async def test_a_tool_that_has_shown_progress_or_has_no_time_left_is_not_tried_a
         calls.append("called")
         raise ToolUnavailable("Gone.")
 
-    assert (await FunctionTool(away, idempotent=True, timeout=0.1).acall()).error == "Gone."
+    with monkeypatch.context() as patched:
+        patched.setattr("tools.function_tool._RETRY_PAUSE", 7_200.0)
+        assert (await FunctionTool(away, idempotent=True, timeout=3_600).acall()).error == "Gone."
     assert len(calls) == 2
     assert (await FunctionTool(away, idempotent=True, retries=2).acall()).error == "Gone."
     assert len(calls) == 5
