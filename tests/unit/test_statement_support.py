@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from chat_app.agent.statements.bindings import bindings
 from chat_app.agent.statements.polarity import reverses
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
@@ -285,6 +286,12 @@ def test_a_negation_covers_its_words_and_their_families(statement: str, reverse:
     ]
     nearest = max(sources, key=lambda one: len(set(one.casefold().split()) & set(statement.casefold().split())))
     assert reverses(statement, [nearest]) == reverse
+
+
+def test_a_range_is_one_amount_of_its_part() -> None:
+    (binding,) = bindings("Amoxapril is given as 5 or 10 mg, with food.")
+    assert len(binding.amounts) == 2
+    assert "amoxapril" in binding.terms
 
 
 def test_zero_is_a_number() -> None:
