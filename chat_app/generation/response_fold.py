@@ -4,7 +4,7 @@
 
 * The text is exactly what the server sent, once: every delta counts, repeats of a finished message are not shown
   again, and text that arrives only in a later event is added. A different finished text replaces the streamed one.
-* Ids, indexes and numbers may be wrong or missing (``text_parts``, ``streamed_calls``). A gap in the numbering is
+* Ids, indexes and numbers may be wrong or missing (``message_matching``, ``streamed_calls``). A gap in the numbering is
   logged; where no finished text shows that nothing was lost, the response is incomplete.
 * A function call is ready when its item is done, once whatever its ids. A call that the model wrote as text is a call.
 """
@@ -16,9 +16,10 @@ from typing import Any, assert_never
 
 from chat_app.errors import ProtocolViolation
 from chat_app.events import Outcome
+from chat_app.generation.folding.message_matching import StreamedMessages
 from chat_app.generation.folding.shown_text import ShownText
 from chat_app.generation.folding.streamed_calls import StreamedCalls
-from chat_app.generation.folding.text_parts import PartKind, Place, StreamedMessage, StreamedMessages
+from chat_app.generation.folding.text_parts import PartKind, Place, StreamedMessage
 from chat_app.generation.outcomes import (
     NO_TERMINAL_EVENT,
     UNREADABLE_CALL,
