@@ -55,6 +55,8 @@ INDEX = NameIndex(
         index_entry("iodine+lidocaine", substances=["iodine", "marcaine"]),
         index_entry("cholate"),
         index_entry("lithium"),
+        index_entry("minocycline"),
+        index_entry("hydroxide-magnesium", substances=["magnesium hydroxide"]),
         index_entry("citrate", brands=["Anticoagulant Citrate"]),
         index_entry("bupivacaine", brands=["Marcaine"], products=40),
         index_entry("cetirizine", classes=["Histamine-1 Receptor Antagonist [EPC]"], products=90),
@@ -175,6 +177,21 @@ def test_a_generic_name_does_not_bring_its_combinations_but_names_them() -> None
 
 def test_a_store_brand_that_many_medicines_share_means_none_of_them() -> None:
     assert all(how == "spelling" for _, how in found("Good Sense"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("two min of atrial fibrillation", []),
+        ("my mom swims", []),
+        ("MIN for acne", ["minocycline"]),
+        ("takes MOM at night", ["hydroxide-magnesium"]),
+        ("CAN MY MOM SWIM", []),
+        ("min", ["minocycline"]),
+    ],
+)
+def test_an_ordinary_word_is_an_abbreviation_only_in_capitals(typed: str, names: list[str]) -> None:
+    assert [key for key, how in found(typed) if how == "synonym"] == names
 
 
 def test_an_ambiguous_abbreviation_gives_every_meaning_and_its_warning() -> None:

@@ -8,6 +8,7 @@ from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, class_named, named_alone, together
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
+from tools.language.vocabulary.common_words import is_ordinary
 
 _SHORTEST = 3
 
@@ -31,12 +32,21 @@ def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list
     while start < len(words):
         ends = range(min(len(words), start + LONGEST_NAME), start, -1)
         parts = (words[start:end] for end in ends)
-        tried = (_span(index, aliases, part, start) for part in parts if question.may_be_name(part))
+        tried = (_span(index, aliases, part, start) for part in parts if _may_be_name(aliases, part, question))
         span = next((one for one in tried if one), None)
         if span:
             spans.append(span)
         start = span.end if span else start + 1
     return spans if question.asks_together else _joined(index, spans, words)
+
+
+def _may_be_name(aliases: Aliases, part: Sequence[str], question: TypedQuery) -> bool:
+    """Return whether ``part`` may be one name: an ordinary word is an abbreviation only where it is in capitals."""
+    if len(part) == 1 and part[0] not in question.capitals and is_ordinary(part[0]):
+        alias = aliases.name(part[0])
+        if alias is not None and alias.kind == "abbreviation" and alias.alias.isupper():
+            return False
+    return question.may_be_name(part)
 
 
 def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -> NameSpan | None:

@@ -46,6 +46,8 @@ class TypedQuery(NamedTuple):
     """``whole`` without noise at its ends: ``phosphodiesterase 5 inhibitor drugs`` keeps its number."""
     strength: str
     """The first strength named, as typed; empty without one."""
+    capitals: frozenset[str] = frozenset()
+    """The words that were typed in capitals, folded; none where all of the text is in capitals."""
 
     @property
     def product(self) -> str:
@@ -79,9 +81,15 @@ def understand(typed: str) -> TypedQuery:
     plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])
     strength = _STRENGTH.search(plain)
     words = tuple(fold_name(plain).split())
+    capitals = fold_name(" ".join(word for word in plain.split() if word.isupper())) if not plain.isupper() else ""
     core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
     return TypedQuery(
-        whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words), strength=strength[0] if strength else ""
+        whole=" ".join(words),
+        words=words,
+        core=core,
+        trimmed=_trimmed(words),
+        strength=strength[0] if strength else "",
+        capitals=frozenset(capitals.split()),
     )
 
 
