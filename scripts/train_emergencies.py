@@ -40,7 +40,7 @@ _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
 """For each language the phrases that fill a place."""
 _PENALTY: Final = 1e-5
 _RATE: Final = 0.05
-_STEPS: Final = 150
+_STEPS: Final = 500
 _SEEDS: Final = (7, 8)
 """Each draws the fillings of all templates once."""
 _RAREST: Final = 6
@@ -83,7 +83,7 @@ class Target(NamedTuple):
 
 
 EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.45, smallest=0.04)
-EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.14, smallest=0.1)
+EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.2, smallest=0.1)
 
 
 def filled(template: str, language: str, rng: random.Random) -> str:
