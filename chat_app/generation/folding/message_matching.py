@@ -78,7 +78,7 @@ class StreamedMessages:
         return self._learn(found, place) if found is not None else self._begin(place)
 
     def finish_part(self, place: Place, kind: PartKind, text: str) -> list[Change]:
-        """Compare a finished text with what was streamed of it."""
+        """Compare the finished text of a part with its streamed text."""
         merged = self.merged(text)
         message = self._finished(place, text)
         parts = message.of_kind(kind)
@@ -168,7 +168,7 @@ class StreamedMessages:
     def _settle(self, message: StreamedMessage, parts: list[StreamedPart], streamed: str, text: str) -> list[Change]:
         """Mark ``parts`` as finished with ``text`` and return what that changes."""
         if not text.strip() or not parts:
-            # An empty finished text says nothing about what was streamed.
+            # Some servers finish a part with an empty text: the streamed one stays.
             return []
         for part in parts:
             part.finished = True

@@ -90,7 +90,7 @@ class WrittenCalls:
         return self._read(ended=False)
 
     def release(self) -> list[Piece]:
-        """Return what was held back, because another message goes on, unless a call has begun."""
+        """Return the held text when another message continues; nothing if the text has begun a call."""
         begun = self._opening.match(self._held) or (not self._said and self._calling.search(self._head()))
         return [] if begun else self.close()
 

@@ -85,7 +85,7 @@ class LiveTurn:
         return conversation_id in {self.thread_id, self.continues or None, self.log.conversation_id}
 
     def stop(self, outcome: Outcome = STOPPED) -> None:
-        """End the turn at once and keep what was read. A turn that has ended stays as it is."""
+        """End the turn at once and keep its events so far. A turn that has ended stays as it is."""
         # Other processes already read the events that are being stored, so they must be part of the answer here.
         self.show(self._in_writing)
         if self.log.ended is None:
