@@ -58,6 +58,7 @@ def read(text: str, size: int) -> list[Piece]:
         ('commentary to=functions.find json{"drug_name": "x"}', [CALL]),
         ('[find(drug_name="x"), find(limit=5)]', [CALL, WrittenCall("find", '{"limit": 5}')]),
         ("find(drug_name='x')", [CALL]),
+        ("See <toolbar>, <Functional> and [x].", ["See <toolbar>, <Functional> and [x]."]),
         ("find it", ["find it"]),
         ("<function=other></function>", [UnreadableCall()]),
         ('[TOOL_CALLS]find[ARGS]{"drug_name": "x"}', [CALL]),
