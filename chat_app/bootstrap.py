@@ -125,10 +125,15 @@ class App:
         for listener in self.load_listeners:
             listener(progress)
 
+    def _import(self, progress: LoadProgress) -> None:
+        """Show what of the content is being imported; questions are told that it is incomplete."""
+        self.agent.loading.add(progress.part)
+        self._show(progress)
+
     async def _warm_guidelines(self, show: Callable[[LoadProgress], None]) -> None:
         try:
             if self.settings.offline.load_demo:
-                await self.guidelines.load_demo(lambda p: _show_guideline(p, show))
+                await self.guidelines.load_demo(lambda p: _show_guideline(p, self._import))
             show(LoadProgress("guidelines", "Guidelines: loading the index"))
             await self.guidelines.load()
             self.load_problems += await self.route.prepare(
@@ -138,17 +143,21 @@ class App:
             )
         except ToolError as error:
             self._problem(error)
+        finally:
+            self.agent.loading.discard("guidelines")
 
     async def _warm_drugs(self, show: Callable[[LoadProgress], None]) -> None:
         try:
             if self.settings.offline.load_demo:
                 await self.drugs.load_demo(
-                    lambda p: show(LoadProgress("drugs", f"Drugs: {p.stage} {p.label}", p.done, p.total))
+                    lambda p: self._import(LoadProgress("drugs", f"Drugs: {p.stage} {p.label}", p.done, p.total))
                 )
             show(LoadProgress("drugs", "Drugs: loading the index"))
             await self.drugs.load()
         except ToolError as error:
             self._problem(error)
+        finally:
+            self.agent.loading.discard("drugs")
 
     def _problem(self, error: ToolError) -> None:
         logger.warning("%s", error)

@@ -243,6 +243,7 @@ NoticeCode = Literal[
     "new_conversation",
     "queue_left",
     "queued",
+    "sources_loading",
     "starting",
     "tool_failed",
     "transcript_always_replayed",

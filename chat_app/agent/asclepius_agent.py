@@ -37,6 +37,11 @@ ONLY_EXTRACTS = Notice(
     code="language_of_sources",
     message="Answers are extracts in the language of their sources; nothing is translated.",
 )
+STILL_LOADING = Notice(
+    code="sources_loading",
+    message="The guidelines or the drug data are still being loaded: this answer may lack sources. "
+    "Ask again in a minute.",
+)
 
 
 class AsclepiusHealthcareAgent:
@@ -69,6 +74,8 @@ class AsclepiusHealthcareAgent:
         self._max_length = max_message_length
         self._only_extracts = only_extracts
         self._emergency_text = emergency_text
+        self.loading: set[str] = set()
+        """The sources of which parts are still being loaded; a question is told so."""
 
     @property
     def queue(self) -> TurnQueue:
@@ -178,6 +185,10 @@ class AsclepiusHealthcareAgent:
             *(() if drugs else self._tools.names("drugs")),
             *self._tools.names("overdosage"),
         }
+        notices = (
+            (STILL_LOADING, self.loading and (guidelines or drugs)),
+            (ONLY_EXTRACTS, self._only_extracts and options.language != "auto"),
+        )
         return TurnRequest(
             message=message,
             options=options,
@@ -185,7 +196,7 @@ class AsclepiusHealthcareAgent:
             tools=tuple(name for name in self._tools.names() if name not in left_out) if enabled else (),
             guideline_tools=frozenset(self._tools.names("guidelines") if guidelines else ()),
             given=self._given(options),
-            notices=(ONLY_EXTRACTS,) if self._only_extracts and options.language != "auto" else (),
+            notices=tuple(notice for notice, applies in notices if applies),
             prompt_kwargs={
                 "guidelines": guidelines,
                 "drugs": drugs,

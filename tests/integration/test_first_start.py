@@ -1,4 +1,4 @@
-"""Two replicas that start at the same time, with one empty PostgreSQL, Redis and Milvus."""
+"""The first start: questions while the content loads, and two replicas with one empty PostgreSQL, Redis and Milvus."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pymilvus import MilvusClient
 
+from chat_app.agent.asclepius_agent import STILL_LOADING
 from chat_app.bootstrap import open_app
 from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
@@ -44,3 +45,16 @@ async def test_replicas_that_start_together_create_everything_once_and_answer(
     assert [app.load_problems for app in apps] == [[], []]
     assert len(created) == 4, f"one index of guidelines and one state of the drugs: {created}"
     assert all(result.outcome.kind == "completed" and "metformin" in result.answer.lower() for result in answers)
+
+
+async def test_a_question_is_told_that_the_sources_are_still_being_loaded(tmp_path: Path) -> None:
+    question = "What is the maximum daily dose of metformin?"
+    async with open_app(Settings(storage={"data_dir": tmp_path})) as app, asyncio.timeout(WAIT):
+        loading = asyncio.create_task(app.warm_up())
+        while app.agent.loading != {"guidelines", "drugs"}:
+            await asyncio.sleep(0.01)
+        early = await app.agent.answer(question)
+        await loading
+        late = await app.agent.answer(question)
+    assert [STILL_LOADING.message in result.notices for result in (early, late)] == [True, False]
+    assert "2550 mg" in late.answer
