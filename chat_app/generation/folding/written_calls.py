@@ -14,7 +14,8 @@ _OPENING: Final = (
     r"<(?P<tag>/?[\w:\uff5c]*?(?:(?i:tool|function|invoke)(?:s|calls?|use)?(?![a-z])[\w:]*|(?:{names})\b))"
     r"|<[|\uff5c][^<>\s]*?(?:(?i:tool|action)|python_tag)|<\|channel\|>commentary to=|\[[A-Z_]*TOOL[A-Z_]*\]"
 )
-"""The beginning of a call; ``<toolbar>`` is none. One with a tag extends to the end of that element, one with a token to the message's end."""
+"""The beginning of a call; ``<toolbar>`` is none. One with a tag extends to the end of that element, one with a token
+to the message's end."""
 _OPENS: Final = re.compile(r"(?:<\|channel\|>[\w ]*|<[/|\uff5c\u2581\w:]*|\[[A-Z_]*)$")
 """What may become the beginning of a call."""
 _BARE: Final = (
