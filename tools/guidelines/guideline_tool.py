@@ -32,7 +32,7 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
 
     async def search_clinical_guidelines(  # noqa: D417 - the model never sees the hidden parameters
         question: str,
-        limit: Annotated[int, Field(ge=1, le=20)] = 6,
+        limit: Annotated[int, Field(ge=1, le=20)] = 8,
         documents: Sequence[str] = (),
         scope: Scope | None = None,
     ) -> ToolResult:
