@@ -74,7 +74,7 @@ async def examples(library: GuidelineLibrary, questions: Sequence[AnswerQuestion
     for asked in questions:
         if not asked.answerable:
             continue
-        result = await library.search(asked.question, limit=6)
+        result = await library.search(asked.question)
         known = [WeightedTerm(term.term, term.weight, term.also) for term in result.terms]
         question = read_question(asked.question, known)
         passages = tuple(

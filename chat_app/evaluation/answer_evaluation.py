@@ -148,7 +148,7 @@ async def _judge(question: AnswerQuestion, answer: ObservedAnswer, library: Guid
     judged = _Judged(question, answer)
     if question.answerable:
         cited = (f"{each.passage.section}\n{each.passage.text}" for each in answer.references)
-        found = await library.search(question.question, limit=6)
+        found = await library.search(question.question)
         judged.in_answer = question.held_by(judged.plain)
         judged.in_cited = question.held_by("\n".join(cited))
         judged.naive = question.held_by("\n".join(naive_quotes(question.question, found.passages)))

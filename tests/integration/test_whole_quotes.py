@@ -65,7 +65,7 @@ async def library(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 async def test_every_quote_of_the_demonstration_is_whole(library: GuidelineLibrary) -> None:
-    found = [await library.search(question["question"], limit=6) for question in DEMO_QUESTIONS]
+    found = [await library.search(question["question"]) for question in DEMO_QUESTIONS]
     passages = sorted({passage.text for result in found for passage in result.passages})
     assert len(passages) > 100
     assert faults(passages) == []

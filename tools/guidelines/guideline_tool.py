@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
-from tools.guidelines.library import GuidelineLibrary
+from tools.guidelines.library import USUAL_LIMIT, GuidelineLibrary
 from tools.guidelines.models import GuidelineSearchResult, Match
 from tools.guidelines.storage.scopes import Scope
 from tools.search_presentation import GUIDELINE_SEARCH, passage_count
@@ -32,7 +32,7 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
 
     async def search_clinical_guidelines(  # noqa: D417 - the model never sees the hidden parameters
         question: str,
-        limit: Annotated[int, Field(ge=1, le=20)] = 8,
+        limit: Annotated[int, Field(ge=1, le=20)] = USUAL_LIMIT,
         documents: Sequence[str] = (),
         scope: Scope | None = None,
     ) -> ToolResult:

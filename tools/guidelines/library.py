@@ -42,6 +42,8 @@ SEARCH_SECONDS = 10.0
 RENDER_SECONDS = 20.0
 _MOST_AT_ONCE, _MOST_DRAWN = 2, 64
 MAX_LIMIT = 50
+USUAL_LIMIT = 8
+"""Passages of a search; docs/measurements.md compares it with six."""
 
 
 class GuidelineLibrary:
@@ -74,7 +76,7 @@ class GuidelineLibrary:
         self,
         question: str,
         *,
-        limit: int = 6,
+        limit: int = USUAL_LIMIT,
         documents: Sequence[str] | None = None,
         chosen: SearchFilter | None = None,
         scope: Scope | None = None,
