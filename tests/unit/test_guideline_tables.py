@@ -9,10 +9,12 @@ import pypdfium2
 import pytest
 
 from tests.support.pdf_pages import Drawn, Pages
+from tools.documents.extract import extract
 from tools.documents.models import Extraction, TableRows
 from tools.documents.page_image import quote_spans
 from tools.documents.passages import passages
 from tools.documents.row_places import row_stands_on
+from tools.guidelines.library import DEMO_FOLDER
 from tools.language.folding import CELL_BREAK
 
 DOSES = [
@@ -57,6 +59,34 @@ def test_a_captioned_table_drawn_column_by_column_gets_its_rows_back(tmp_path: P
 
     (table,) = tables(pages.read())
     assert (table.caption, table.header, table.rows) == ("Table 1. Usual doses", DOSES[0], tuple(DOSES[1:]))
+
+
+def test_an_item_right_under_a_table_is_no_row_of_it(tmp_path: Path) -> None:
+    caption: Drawn = (72, 700, "Table 1. Usual doses", 10, True)
+    item = "Give every drug once a day where its label allows that, and at bedtime."
+    below: list[Drawn] = [(72, 590, "23.", 9, False), (180, 590, item, 9, False)]
+    read = Pages(tmp_path / "item.pdf").page(caption, *row_by_row(DOSES), *below).read()
+
+    (table,) = tables(read)
+    assert (table.header, table.rows) == (DOSES[0], tuple(DOSES[1:]))
+    assert any(item in block.text for page in read.pages for block in page.blocks if block.kind == "item")
+
+
+def test_a_numbered_row_stays_in_its_table(tmp_path: Path) -> None:
+    rows = [("Step", "Drug", "Dose"), ("1.", "Lisinopril", "10 mg"), ("2.", "Captopril", "25 mg")]
+    caption: Drawn = (72, 700, "Table 1. Steps", 10, True)
+    (table,) = tables(Pages(tmp_path / "steps.pdf").page(caption, *row_by_row(rows), *prose(560)).read())
+    assert table.rows == tuple(rows[1:])
+
+
+@pytest.mark.parametrize("markdown", sorted(DEMO_FOLDER.glob("*.md")), ids=lambda path: path.stem)
+def test_each_row_of_the_demonstration_is_read_from_its_pdf(markdown: Path) -> None:
+    written, printed = (
+        tables(extract(path, path.suffix, progress=lambda done, total: None))
+        for path in (markdown, markdown.with_suffix(".pdf"))
+    )
+    found = {tuple(cell.removeprefix(CELL_BREAK) for cell in row) for table in printed for row in table.rows}
+    assert [row for table in written for row in table.rows if row not in found] == []
 
 
 def test_an_appendix_numbers_its_tables_in_parts(tmp_path: Path) -> None:

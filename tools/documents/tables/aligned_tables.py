@@ -22,6 +22,7 @@ from tools.documents.tables.table_rows import (
     joined_cells,
     laid_out,
     rows_of,
+    shared_width,
     split_header,
 )
 
@@ -129,15 +130,11 @@ def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
 
 def _fitting(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
     """Return the rows from the first to the last with several cells; none if one breaks the columns."""
-    fits = [all(sum(_shared(cell, column) > 0 for column in columns) == 1 for cell in row.cells) for row in rows]
+    fits = [all(sum(shared_width(cell, column) > 0 for column in columns) == 1 for cell in row.cells) for row in rows]
     whole = [at for at, row in enumerate(rows) if fits[at] and len(row.cells) > 1]
     inside = range(whole[0], whole[-1] + 1) if whole else range(0)
     bad = any(not fits[at] and len(rows[at].cells) > 1 for at in inside)
     return [] if bad else [rows[at] for at in inside]
-
-
-def _shared(cell: Cell, column: Column) -> float:
-    return min(cell.right, column[1]) - max(cell.left, column[0])
 
 
 def _merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tools.documents.pdf.pdf_lines import TABLE_CAPTION, Line, PdfPage, is_caption
-from tools.documents.tables.table_rows import FoundTable, table_of
+from tools.documents.tables.table_rows import FoundTable, is_item_below, table_of
 
 _END_OF_TABLE = 70.0
 """Points of white after which nothing more belongs to a table."""
@@ -60,6 +60,8 @@ class _PageTables:
                 continue
             apart = before - line.base > _END_OF_TABLE
             if apart or index in self._captions or self._ends(line, leftmost, largest):
+                break
+            if is_item_below(line, [self._lines[each] for each in region]):
                 break
             region.append(index)
             before, leftmost, largest = line.base, min(leftmost, line.left), max(largest, line.size)

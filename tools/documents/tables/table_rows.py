@@ -146,6 +146,14 @@ def is_list(rows: Sequence[Sequence[str]], *, headed: bool) -> bool:
     return len(rows[0]) == 2 and all(map(_PAGE.fullmatch, lasts)) and numbers == sorted(numbers)
 
 
+def is_item_below(line: Line, rows: Sequence[Line]) -> bool:
+    """Return True for a list item, a mark and its text, whose text crosses the columns of the ``rows`` above it."""
+    if len(line.cells) != 2 or not _MARK.fullmatch(line.cells[0].text):
+        return False
+    columns = columns_of(rows_of(rows))
+    return sum(shared_width(line.cells[1], column) > 0 for column in columns) > 1
+
+
 def rows_of(lines: Sequence[Line]) -> list[Row]:
     """Group lines on the same base line, from the top down."""
     rows: list[Row] = []
@@ -220,11 +228,16 @@ def column_of(cell: Cell, columns: Sequence[Column]) -> int:
     if around >= 0 and cell.right <= columns[around][1]:
         return around
     best, most = 0, -math.inf
-    for index, (left, right) in enumerate(columns):
-        shared = min(cell.right, right) - max(cell.left, left)
+    for index, column in enumerate(columns):
+        shared = shared_width(cell, column)
         if shared > most:
             best, most = index, shared
     return best
+
+
+def shared_width(cell: Cell, column: Column) -> float:
+    """Return how many points of ``column`` the cell covers; not positive where they do not meet."""
+    return min(cell.right, column[1]) - max(cell.left, column[0])
 
 
 def joined_cells(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
