@@ -11,10 +11,11 @@ from threading import Thread
 import pytest
 
 from tools.drug_database.importers import demo
+from tools.language.folding import fold_name
 from tools.language.question_words import term_rareness
 from tools.language.stemming import stem
 from tools.language.terms import terms
-from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage
+from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage, entries
 from tools.language.vocabulary.common_words import ranks, rareness
 from tools.language.word_lists import word_entries, word_lines
 
@@ -83,6 +84,14 @@ def test_the_words_of_the_sources_have_words_in_the_other_languages(language: Fo
     reached = {stem for line in tsv.splitlines() for stem in terms(line.partition("\t")[2])}
     assert len(wanted) > 200
     assert len(wanted & reached) > 0.8 * len(wanted), sorted(wanted - reached)
+
+
+def test_colloquial_phrases_are_in_order_once_and_name_something_else() -> None:
+    phrases = [phrase for phrase, _ in entries("en.tsv")]
+    assert phrases == sorted({*phrases})
+    assert [phrase for phrase, terms in entries("en.tsv") if phrase in terms or not terms] == []
+    named = {fold_name(name) for name in medicine_names()}
+    assert named.isdisjoint(phrases)
 
 
 def medicine_names() -> list[str]:

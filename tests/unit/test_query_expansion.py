@@ -114,6 +114,24 @@ def test_a_value_outside_the_reference_range_is_called_by_its_name(
     assert expanded(question, asked).same == same
 
 
+@pytest.mark.parametrize(
+    ("question", "asked", "meant"),
+    [
+        ("restart the blood thinner after surgery", "blood thinner", "anticoagulant"),
+        ("Blood thinners before a tooth extraction", "blood thinners", "anticoagulant"),
+        ("how do I wean off prednisolone", "wean off", "taper"),
+        ("his kidneys packed up", "kidneys packed up", "renal failure"),
+    ],
+)
+def test_a_colloquial_word_leads_to_the_clinical_one(question: str, asked: str, meant: str) -> None:
+    assert meant in expanded(question, asked).same
+
+
+def test_a_name_is_no_colloquial_word() -> None:
+    assert expanded("Relief Allergy for hay fever", "hay fever").same == ("allergic rhinitis",)
+    assert expanded("Relief Allergy for hay fever", "allergy").same == ()
+
+
 def test_a_german_question_is_searched_in_english_too() -> None:
     found = EXPANDER.expand("Welche Dosis Metformin bei Niereninsuffizienz?")
     assert found.language == "de"

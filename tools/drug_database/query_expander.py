@@ -161,9 +161,9 @@ class QueryExpander:
 
 
 def _translated(words: Sequence[_Word], language: Language) -> Iterator[Translation]:
-    """Yield translations; in an English question, or notes of names alone, of the words that are no English ones."""
+    """Yield clinical terms; in an English question, or notes of names alone, also of words that are no English ones."""
+    yield from translations([word.folded for word in words], language)
     if language != "en":
-        yield from translations([word.folded for word in words], language)
         return
     foreign = ["" if is_english(word.folded) else word.folded for word in words]
     for other in FOREIGN_LANGUAGES:

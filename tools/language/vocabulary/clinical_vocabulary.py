@@ -1,4 +1,7 @@
-"""English terms for German and Spanish clinical words, and meanings of abbreviations (``clinical/README.md``)."""
+"""Clinical terms for German, Spanish and colloquial English words, and meanings of abbreviations.
+
+``clinical/README.md`` says where they come from.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,23 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
 from tools.language.stemming import stem
-from tools.language.vocabulary.common_words import is_ordinary, ranks
+from tools.language.vocabulary.common_words import LANGUAGES, Language, is_ordinary, ranks
 from tools.language.word_lists import word_entries
 
 ForeignLanguage = Literal["de", "es"]
 FOREIGN_LANGUAGES: Final[tuple[ForeignLanguage, ...]] = get_args(ForeignLanguage)
-_STEMMERS: Final[dict[ForeignLanguage, str]] = {"de": "german", "es": "spanish"}
+_STEMMERS: Final[dict[Language, str]] = {"en": "english", "de": "german", "es": "spanish"}
 _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
 """What German puts between the parts of a compound."""
 _SHORTEST_PART: Final = 4
-_LONGEST_PHRASE: Final = 3
+_LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
 _MOST_MEANT: Final = 3
 """Words that a shortened word may mean."""
 
 
 class Translation(NamedTuple):
-    """The English ``terms`` of the words ``start`` up to ``end`` of a question."""
+    """The clinical English ``terms`` of the words ``start`` up to ``end`` of a question."""
 
     start: int
     end: int
@@ -60,8 +63,8 @@ def _starts(length: int) -> frozenset[str]:
     return frozenset(word[:length] for word in (*_english_words(), *ranks("en")))
 
 
-def translations(words: Sequence[str], language: ForeignLanguage) -> Iterator[Translation]:
-    """Yield the English terms of the words and phrases that the vocabulary holds, from left to right."""
+def translations(words: Sequence[str], language: Language) -> Iterator[Translation]:
+    """Yield the clinical English terms of the words and phrases that the vocabulary holds, from left to right."""
     known = _vocabulary(language)
     start = 0
     while start < len(words):
@@ -84,7 +87,7 @@ def is_known_word(word: str) -> bool:
         is_ordinary(word)
         or stem(word) in _english_stems()
         or bool(abbreviation_meanings(word))
-        or any(next(translations([word], language), None) is not None for language in FOREIGN_LANGUAGES)
+        or any(next(translations([word], language), None) is not None for language in LANGUAGES)
     )
 
 
@@ -132,12 +135,12 @@ def _longest_part() -> int:
     return max(len(word) for phrase, _ in entries("de.tsv") for word in phrase.split()) + _SHORTEST_PART
 
 
-def _key(words: Sequence[str], language: ForeignLanguage) -> str:
+def _key(words: Sequence[str], language: Language) -> str:
     return " ".join(stem(without_accents(word), _STEMMERS[language]) for word in words)
 
 
 @cache
-def _vocabulary(language: ForeignLanguage) -> Mapping[str, tuple[str, ...]]:
+def _vocabulary(language: Language) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for phrase, terms in entries(f"{language}.tsv"):
         found.setdefault(_key(phrase.split(), language), {}).update(dict.fromkeys(terms))
