@@ -743,6 +743,17 @@ def test_products_come_as_a_table() -> None:
     )
 
 
+def test_rows_of_a_table_stay_in_its_order_whatever_their_rank() -> None:
+    rows = {3: "3\tneeds help\tglucagon", 1: "1\tbelow 4 mmol/L\tglucose", 2: "2\tbelow 3 mmol/L\tglucose and review"}
+    head = "Table 5. Levels of hypoglycaemia\nLevel\tSigns\tAction"
+    passages = [
+        {"text": f"{head}\n{row}", "cite": f"[{at}]", "document": "Diabetes", "place": at} for at, row in rows.items()
+    ]
+    outputs = [ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": passages}))]
+    answer = compose("What are the levels of hypoglycaemia?", gather(outputs))
+    assert [line.split()[1] for line in answer.text.splitlines() if line.startswith("| ")] == ["Level", "1", "2", "3"]
+
+
 def test_no_more_of_the_label_is_given_than_was_asked() -> None:
     answer = compose("What is the maximum dose of metformin?", gather([drug("metformin", METFORMIN)]))
     assert answer.text == "metformin, dosage:\n\n- The maximum dose of metformin is 2550 mg a day. [7]"

@@ -55,6 +55,13 @@ def test_a_member_leads_to_its_class_and_its_other_name() -> None:
     assert "SABA" in found.related
 
 
+def test_a_medicine_that_is_not_loaded_leads_to_its_class() -> None:
+    assert expanded("low sugar on gliclazide", "gliclazide").related == ("sulfonylurea",)
+    assert expanded("glibenclamide at 80", "glibenclamide") == Expansion(
+        asked="glibenclamide", same=("glyburide",), related=("sulfonylurea",)
+    )
+
+
 @pytest.mark.parametrize(
     ("question", "asked"),
     [

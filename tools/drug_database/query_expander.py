@@ -1,13 +1,15 @@
 """Expand the words of a clinical question from data: brand and generic, class and member, abbreviations, translations.
 
-The names come from the index (any loaded source) and from the shipped aliases; general clinical words from
-``tools.language``. An abbreviation with several meanings is not expanded, nor is an ordinary word that is also a brand.
+The names come from the index (any loaded source) and from the shipped aliases, the classes of medicines that are not
+loaded from the vocabulary of labels; general clinical words from ``tools.language``. An abbreviation with several
+meanings is not expanded, nor is an ordinary word that is also a brand.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import Aliases, ClassAlias, NameAlias
 from tools.drug_database.names.name_index import Known, NameIndex
 from tools.drug_database.names.name_keys import class_kind, class_name
@@ -120,6 +122,8 @@ class QueryExpander:
         short = None if known or ordinary else foreign_name(self._index, text) or abbreviated(self._index, text.split())
         if short is not None:
             return self._of_drug(text, [short])
+        if not known and not ordinary and (classes := self._listed_classes(text)):
+            return Expansion(asked=text, related=_others(classes, text))
         words_meant = shortened(text) if language == "en" and not known else ()
         return Expansion(asked=text, same=words_meant) if words_meant else None
 
@@ -129,7 +133,13 @@ class QueryExpander:
         known = [one for name in alias.names[:1] for one in leading(self._index, meanings_of(self._index, name))]
         if known:
             return self._of_drug(asked, known, also=alias.names[:1])
-        return Expansion(asked=asked, same=_others(alias.names[:1], asked))
+        classes = [one for name in alias.names[:1] for one in self._listed_classes(name)]
+        return Expansion(asked=asked, same=_others(alias.names[:1], asked), related=_others(classes, asked))
+
+    def _listed_classes(self, name: str) -> list[str]:
+        """Return the classes in which the vocabulary of labels lists a medicine, loaded or not."""
+        groups = map(self._aliases.drug_class, sorted(label_terms().own_groups(name)))
+        return [group.alias for group in groups if group is not None]
 
     def _of_drug(self, asked: str, known: Sequence[Known], also: Iterable[str] = ()) -> Expansion:
         """Expand a medicine by its names and classes; nothing when the name means several medicines."""

@@ -9,6 +9,7 @@ from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
 from tools.guidelines.library import USUAL_LIMIT, GuidelineLibrary
 from tools.guidelines.models import GuidelineSearchResult, Match
+from tools.guidelines.storage.catalog import parse_passage_id
 from tools.guidelines.storage.scopes import Scope
 from tools.search_presentation import GUIDELINE_SEARCH, passage_count
 from tools.types import Passage, ToolResult
@@ -96,11 +97,13 @@ def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
 
 def _entry(passage: Passage) -> dict[str, JsonValue]:
     label = passage.page_label or (str(passage.page) if passage.page is not None else None)
+    parsed = parse_passage_id(passage.id)
     return {
         "cite": passage.id,
         "document": passage.title,
         "section": passage.section,
         "page": label,
+        "place": parsed[1] if parsed else None,
         "score": round(passage.score, 3),
         "text": passage.text,
     }

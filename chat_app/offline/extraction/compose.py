@@ -119,7 +119,10 @@ def _leads(quotes: Sequence[Scored]) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
-    """Sort quotes by source and group, the best first: fitting bounds, asked sections of labels, the score."""
+    """Sort quotes by source and group, the best first: fitting bounds, asked sections of labels, the score.
+
+    The rows of a table stay in its order.
+    """
     placed = {quote.place: quote for quote in quotes}
 
     def group(quote: Scored) -> object:
@@ -136,7 +139,13 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))
     groups = list(dict.fromkeys(map(group, ranked)))
     return sorted(
-        quotes, key=lambda quote: (sources.index(quote.passage.title), groups.index(group(quote)), quote.place)
+        quotes,
+        key=lambda quote: (
+            sources.index(quote.passage.title),
+            groups.index(group(quote)),
+            quote.passage.place if quote.unit.table else 0,
+            quote.place,
+        ),
     )
 
 

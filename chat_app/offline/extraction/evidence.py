@@ -23,6 +23,8 @@ class EvidencePassage:
     section: str = ""
     file_id: str = ""
     rank: int = 0
+    place: int = 0
+    """Where it is in its document, counted in passages."""
     about: str = ""
     """More words that say what all of the passage is about: a medicine's names, other words for a label section."""
     title: str = ""

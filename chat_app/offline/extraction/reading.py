@@ -102,7 +102,7 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.passages += [
         EvidencePassage(
             row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
-            section=_text(row.get("section")), rank=rank,
+            section=_text(row.get("section")), rank=rank, place=at if isinstance(at := row.get("place"), int) else 0,
             title=phrases.FROM_ENGLISH_GUIDELINES if foreign and language_of(row["text"]) == "en" else "",
         )
         for rank, row in enumerate(rows)

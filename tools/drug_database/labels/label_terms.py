@@ -146,6 +146,10 @@ class LabelTerms:
             found |= self._by_phrase.get(tokens(drug_class), set())
         return self._closed(found)
 
+    def own_groups(self, name: str) -> frozenset[str]:
+        """Return the groups that list the medicine ``name`` itself."""
+        return frozenset(self._by_member.get(fold_name(name), ()))
+
     def group_named(self, text: str) -> frozenset[str]:
         """Return the groups whose wording ``text`` is, with the narrower ones."""
         found = set(self._by_phrase.get(tokens(text), ()))
