@@ -70,3 +70,9 @@ def test_what_differs_in_care_stays_apart() -> None:
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=15))
 def test_the_usual_form_of_a_usual_form_is_itself(word: str) -> None:
     assert usual_form(usual_form(word)) == usual_form(word)
+
+
+@pytest.mark.parametrize("written", ["Child-Pugh B", "Child–Pugh B", "child pugh B", "CHILD-PUGH B"])
+def test_the_name_of_a_score_is_no_ordinary_word(written: str) -> None:
+    assert terms(written) == ["childpugh", "pugh", "b"]
+    assert terms("a child with Graves disease") == ["child", "gravesdiseas", "diseas"]

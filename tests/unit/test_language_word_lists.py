@@ -25,7 +25,7 @@ LISTS = sorted(
     if entry.name.endswith(".txt")
 )
 DEMO = resources.files("tools.guidelines") / "demo"
-ENTRIES = ["clinical_abbreviations", "word_forms"]
+ENTRIES = ["clinical_abbreviations", "eponyms", "word_forms"]
 
 
 @pytest.mark.parametrize("name", sorted({*LISTS} - {*ENTRIES}))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
 
 from tools.language.stemming import stem
 from tools.language.word_forms import usual_form
-from tools.language.word_lists import word_list
+from tools.language.word_lists import word_entries, word_list
 
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
 _SPACE = re.compile(r"\s+")
@@ -43,7 +45,22 @@ def terms(text: str) -> list[str]:
     """Return the stemmed terms of ``text`` in order, without stop words, for indexing and searching."""
     normal = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     stop = word_list("stop")
-    return [term(token) for token in _TOKEN.findall(normal) if token not in stop]
+    tokens = [token for token in _TOKEN.findall(normal) if token not in stop]
+    if not _eponyms().keys().isdisjoint(tokens):
+        tokens = _with_eponyms(tokens)
+    return [term(token) for token in tokens]
+
+
+def _with_eponyms(tokens: Sequence[str]) -> list[str]:
+    """Join the name of an eponym to the word behind it, which stays: ``child pugh`` becomes ``childpugh pugh``."""
+    names = _eponyms()
+    return [f"{token}{after}" if after in names.get(token, ()) else token for token, after in pairwise((*tokens, ""))]
+
+
+@cache
+def _eponyms() -> dict[str, frozenset[str]]:
+    """Return the names that are ordinary words, each with the words before which they are none."""
+    return {name: frozenset(words.split()) for name, words in word_entries("eponyms").items()}
 
 
 @lru_cache(maxsize=200_000)

@@ -34,7 +34,10 @@ _LABEL: Final = {
     "interactions": "interactions interact combined combine combination mix together",
     "renal_dosing": "renal kidney egfr creatinine clearance dialysis ckd dose dosing",
     "hepatic_dosing": "hepatic liver cirrhosis pugh dose dosing",
-    "pregnancy": "pregnancy pregnant breastfeeding lactation safe",
+    "pregnancy": "pregnancy pregnant safe",
+    "lactation": "lactation breastfeeding breastfed milk nursing safe",
+    "pediatric_use": "pediatric children child infant newborn adolescent safe",
+    "geriatric_use": "geriatric elderly older",
     "overdosage": "overdose overdosage poisoning toxicity antidote",
 }  # fmt: skip
 """Each section of a label with the words by which it is asked for; of ``monitoring`` every section may speak."""

@@ -5,7 +5,7 @@ needed, the others may be left out; several values in one cell are separated by 
 
     generic_name, ingredients, substances, brand_names, synonyms, drug_classes, dosage_form, routes, strengths, ndc,
     labeler, status, rxcui, code, boxed_warning, indications, dosage, contraindications, warnings, interactions,
-    renal_dosing, hepatic_dosing, pregnancy
+    renal_dosing, hepatic_dosing, pregnancy, lactation, pediatric_use, geriatric_use, overdosage
 
 ``ingredients`` is needed for combinations. ``code`` is the row's own key; without it the generic name, form and
 strengths are. Rows of one medicine roll up to one record. JSON: an array of objects with the same names, or

@@ -37,6 +37,9 @@ _FIELDS: Final[dict[SectionName, tuple[str, ...]]] = {
     "warnings": ("warnings_and_cautions", "warnings", "precautions", "ask_doctor", "ask_doctor_or_pharmacist"),
     "interactions": ("drug_interactions",),
     "pregnancy": ("pregnancy", "pregnancy_or_breast_feeding", "teratogenic_effects"),
+    "lactation": ("lactation", "nursing_mothers"),
+    "pediatric_use": ("pediatric_use",),
+    "geriatric_use": ("geriatric_use",),
     "overdosage": ("overdosage",),
 }
 _OTHER: Final = ("use_in_specific_populations", "warnings_and_cautions", "pharmacokinetics", "precautions")

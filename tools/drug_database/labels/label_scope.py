@@ -40,7 +40,8 @@ _POPULATIONS: Final = {
     "adolescents": r"\b(?:adolescen\w+|teenagers?|jugendliche\w?)\b",
     "older patients": r"\b(?:elderly|geriatric|older (?:adults?|patients?|people)|aged 65|ältere\w?|ancianos?)\b",
     "pregnancy": r"\b(?:pregnan\w+|schwanger\w*|embaraz\w+)\b",
-    "breastfeeding": r"\b(?:breast-?feeding|breastfed|lactati\w+|nursing|stillzeit|stillen|lactancia)\b",
+    "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
+    r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
 _ASKED_POPULATION: Final = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _POPULATIONS.items()}
 _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)

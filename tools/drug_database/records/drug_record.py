@@ -19,6 +19,9 @@ SectionName = Literal[
     "renal_dosing",
     "hepatic_dosing",
     "pregnancy",
+    "lactation",
+    "pediatric_use",
+    "geriatric_use",
     "overdosage",
 ]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
@@ -34,6 +37,9 @@ SECTION_TITLES: Final[dict[SectionName, str]] = {
     "renal_dosing": "Renal impairment",
     "hepatic_dosing": "Hepatic impairment",
     "pregnancy": "Pregnancy",
+    "lactation": "Lactation",
+    "pediatric_use": "Pediatric use",
+    "geriatric_use": "Geriatric use",
     "overdosage": "Overdosage",
 }
 
