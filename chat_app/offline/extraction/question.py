@@ -80,8 +80,13 @@ class Question:
     @property
     def names_alone(self) -> bool:
         """Whether there is no term but names of drugs and classes, and words that ask for anything on them."""
+        return bool(self.subjects) and not self.beyond_names
+
+    @property
+    def beyond_names(self) -> frozenset[int]:
+        """The places of the terms that are no names of asked drugs and classes; empty where none is named."""
         names = term_set(ASKING).union(*self.subjects)
-        return bool(self.subjects) and all(forms[0] <= names for forms in self.forms)
+        return frozenset(place for place, forms in enumerate(self.forms) if self.subjects and not forms[0] <= names)
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""

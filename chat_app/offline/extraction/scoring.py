@@ -191,10 +191,12 @@ def _cells(unit: Unit) -> list[str]:
 def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]) -> bool:
     """True for a unit that does more than mention the subject.
 
-    It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one. Of a label the
-    asked sections alone are on the subject, all where nothing but medicines is named, and where no section is asked for
-    what holds two terms beside the names.
+    It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one. Where more
+    than medicines is named, it holds a term that names none. Of a label the asked sections alone are on the subject,
+    all where nothing but medicines is named, and where no section is asked for what holds two terms beside the names.
     """
+    if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
+        return False
     if each.passage.part and (question.sections or question.names_alone):
         return question.names_alone or each.passage.part in question.sections
     if each.passage.part:
