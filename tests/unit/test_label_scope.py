@@ -6,7 +6,6 @@ import pytest
 
 from tools.drug_database.labels.label_scope import (
     asked_forms,
-    asked_populations,
     covers,
     doses_for,
     labelled_first,
@@ -18,6 +17,7 @@ from tools.drug_database.labels.record_rendering import passage
 from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, Match
 from tools.language.folding import fold_name
+from tools.language.vocabulary.populations import populations_in
 
 SOURCE = DataSource(id="label:a", title="A label", publisher="FDA")
 ORAL = Label(source=SOURCE, sections={"dosage": ("Adults take 10 mg.",)}, dosage_forms=("tablet",), routes=("oral",))
@@ -136,13 +136,29 @@ def test_nothing_is_claimed_where_the_source_does_not_say() -> None:
 
 
 def test_an_asked_population_that_the_label_leaves_out_is_named() -> None:
-    populations = asked_populations("dose in children")
+    populations = populations_in("dose in children")
     for label, missing in ((ORAL, ("children",)), (NASAL, ())):
         record = RECORD.model_copy(update={"labels": (label,)})
         scope = scope_of(record, (), populations)
         assert scope is not None
         assert scope.not_mentioned == missing
-    assert asked_populations("Dosis in der Schwangerschaft") == ("pregnancy",)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Dosis in der Schwangerschaft", ("pregnancy",)),
+        ("is it ok to breastfeed on sertraline", ("breastfeeding",)),
+        ("darf sie unter Lithium stillen?", ("breastfeeding",)),
+        ("dabigatran in kids", ("children",)),
+        ("doxycycline for a 5 year old", ("children",)),
+        ("paracetamol for babies", ("infants",)),
+        ("avoid in liver disease (Child-Pugh C)", ()),
+        ("the nursing home asks for a kind of pump", ()),
+    ],
+)
+def test_a_population_is_told_by_its_words(text: str, named: tuple[str, ...]) -> None:
+    assert populations_in(text) == named
 
 
 def test_a_label_whose_doses_are_all_for_other_routes_says_so() -> None:

@@ -15,7 +15,6 @@ import orjson
 from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
 from tools.drug_database.labels.label_scope import (
     asked_forms,
-    asked_populations,
     labelled_first,
     scope_notes,
     scope_of,
@@ -39,6 +38,7 @@ from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stem
 from tools.drug_database.storage.generations import Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
+from tools.language.vocabulary.populations import Population, populations_in
 from tools.milvus.connection import Client, one_of
 
 CALL_SECONDS: Final = 5.0
@@ -84,12 +84,12 @@ class _Wanted(NamedTuple):
     """The forms, routes and populations that a question names beside the medicine."""
 
     forms: tuple[str, ...]
-    populations: tuple[str, ...]
+    populations: tuple[Population, ...]
 
     @classmethod
     def of(cls, question: TypedQuery, query: DrugQuery) -> Self:
         named = fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
-        return cls(asked_forms((*question.words, *named)), asked_populations(query.name[:LONGEST]))
+        return cls(asked_forms((*question.words, *named)), populations_in(query.name[:LONGEST]))
 
 
 class Searcher:

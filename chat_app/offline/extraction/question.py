@@ -13,6 +13,7 @@ from chat_app.offline.extraction.drug_parts import ASKING, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
+from tools.language.vocabulary.populations import UNDER_18
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
@@ -41,18 +42,16 @@ _LIST: Final = re.compile(
     re.IGNORECASE,
 )
 _OPPOSITES: Final = (
-    (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b",
-     r"\bchild(?:ren)?\b|\binfants?\b|\bpa?ediatric|\bneonat|\bnewborns?\b|\badolescents?\b|\bteenagers?\b|\bkids?\b|\btoddlers?\b"
-     r"|\b(?:[1-9]|1[0-7])[ -]?(?:y/?o|(?:yr|year)s?[ -]old)\b"),
+    (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b", UNDER_18),
     (r"\bnon-?severe\b", r"(?<!non-)(?<!non)\bsevere\b"),
-)  # fmt: skip
+)
 _SIDES: Final = tuple(
     (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
     for pair in _OPPOSITES
     for one, other in (pair, pair[::-1])
 )
 _CHILD: Final = re.compile(
-    _OPPOSITES[0][1] + r"|\b(?:at|from|over|aged|above) (?:[1-9]|1[0-7])(?: to \d+)? years"
+    UNDER_18 + r"|\b(?:at|from|over|aged|above) (?:[1-9]|1[0-7])(?: to \d+)? years"
     r"|\b(?:[1-9]|1[0-7]) years (?:and|or) older",
     re.IGNORECASE,
 )  # fmt: skip
@@ -135,6 +134,7 @@ def read_question(
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     also = [told[stem].also if stem in told else () for stem in stems]
     asked = " ".join([text, *(form for forms in also for form in forms)])
+    young = frozenset({"pediatric_use"} if names_children(asked) else ())
     return Question(
         text,
         tuple(
@@ -145,7 +145,7 @@ def read_question(
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
-        (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
+        ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked)) | young,
     )
 
 

@@ -10,6 +10,7 @@ from tools.drug_database.names.query_words import FORMS
 from tools.drug_database.records.drug_record import DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
+from tools.language.vocabulary.populations import NAMED, YOUNG, Population
 from tools.types import Frozen
 
 
@@ -34,16 +35,6 @@ _LOCAL: Final = frozenset({"ophthalmic", "otic", "nasal", "topical", "vaginal"})
 _FORMS: Final = frozenset({"cream", "ointment", "lotion", "lozenge"})
 """Words whose form matters beside the route: a cream is no lotion."""
 _RELEASES: Final = frozenset(WORDS.releases.values())
-_POPULATIONS: Final = {
-    "children": r"\b(?:child\w*|p(?:a)?ediatric\w*|kinder|niñ[oa]s?)\b",
-    "infants": r"\b(?:infants?|neonat\w+|newborns?|säuglinge?n?|lactantes?)\b",
-    "adolescents": r"\b(?:adolescen\w+|teenagers?|jugendliche\w?)\b",
-    "older patients": r"\b(?:elderly|geriatric|older (?:adults?|patients?|people)|aged 65|ältere\w?|ancianos?)\b",
-    "pregnancy": r"\b(?:pregnan\w+|schwanger\w*|embaraz\w+)\b",
-    "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
-    r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
-}
-_ASKED_POPULATION: Final = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _POPULATIONS.items()}
 _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 
 
@@ -58,11 +49,6 @@ def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
 def is_form_word(word: str) -> bool:
     """Return whether the folded ``word`` belongs to the name of a form or route."""
     return word in FORMS or word in WORDS.typed or word in WORDS.body_parts or word.removesuffix("ly") in WORDS.routes
-
-
-def asked_populations(question: str) -> tuple[str, ...]:
-    """Return the populations that ``question`` names."""
-    return tuple(name for name, pattern in _ASKED_POPULATION.items() if pattern.search(question))
 
 
 def with_asked_label_first(record: DrugRecord, forms: Sequence[str], brand: str = "") -> DrugRecord:
@@ -149,7 +135,7 @@ def _without_dose(record: DrugRecord, forms: Sequence[str]) -> bool:
     return bool(asked and doses) and not doses_for(record, doses, forms)
 
 
-def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[str]) -> LabelScope | None:
+def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[Population]) -> LabelScope | None:
     """Return what the first label of ``record`` covers of what was asked; None for a record without a label."""
     if not record.labels:
         return None
@@ -178,6 +164,5 @@ def scope_notes(scope: LabelScope | None) -> list[str]:
     return notes
 
 
-def _mentions(text: str, population: str) -> bool:
-    young = population in {"children", "infants", "adolescents"}
-    return _ASKED_POPULATION[population].search(text) is not None or (young and _AGES.search(text) is not None)
+def _mentions(text: str, population: Population) -> bool:
+    return NAMED[population].search(text) is not None or (population in YOUNG and _AGES.search(text) is not None)
