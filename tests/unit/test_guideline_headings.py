@@ -24,6 +24,17 @@ def test_a_sentence_that_begins_with_a_line_in_bold_is_read_whole(tmp_path: Path
     ) == [("text", "In two randomized trials the drug greatly reduced infections in all groups.")]
 
 
+def test_a_summary_in_larger_type_does_not_go_on_from_the_imprint_above_it(tmp_path: Path) -> None:
+    assert blocks(
+        tmp_path,
+        (72, 700, "Example Society, version 1.0, 2026-10-01, licence CC0", 8, False),
+        (72, 683, "Treatment of asthma in adults and children, condensed from published guidance.", 9.4, False),
+    ) == [
+        ("text", "Example Society, version 1.0, 2026-10-01, licence CC0"),
+        ("text", "Treatment of asthma in adults and children, condensed from published guidance."),
+    ]
+
+
 def test_a_heading_over_words_in_lower_case_stays_a_heading(tmp_path: Path) -> None:
     assert blocks(
         tmp_path,

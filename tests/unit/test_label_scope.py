@@ -17,7 +17,7 @@ from tools.drug_database.labels.record_rendering import passage
 from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, Match
 from tools.language.folding import fold_name
-from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.populations import Population, populations_in, speaks_of
 
 SOURCE = DataSource(id="label:a", title="A label", publisher="FDA")
 ORAL = Label(source=SOURCE, sections={"dosage": ("Adults take 10 mg.",)}, dosage_forms=("tablet",), routes=("oral",))
@@ -183,3 +183,17 @@ def test_a_reference_to_a_label_without_a_date_says_so() -> None:
 
 def test_a_record_without_a_label_has_no_scope() -> None:
     assert scope_of(RECORD.model_copy(update={"labels": ()}), ("oral",), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "population", "said"),
+    [
+        ("Use during tooth development (to 8 years of age) discolors teeth.", "children", True),
+        ("Treat for up to 5 years.", "children", False),
+        ("Toxicity is favored by old age.", "older patients", True),
+        ("Adults aged 75 years or older take half.", "older patients", True),
+        ("Give 70 mg once a week.", "older patients", False),
+    ],
+)
+def test_a_text_speaks_of_a_population_by_its_ages_too(text: str, population: Population, said: bool) -> None:
+    assert speaks_of(text, population) is said

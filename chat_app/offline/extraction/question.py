@@ -13,7 +13,7 @@ from chat_app.offline.extraction.drug_parts import ASKING, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
-from tools.language.vocabulary.populations import UNDER_18
+from tools.language.vocabulary.populations import UNDER_18, Population, populations_in
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
@@ -50,11 +50,6 @@ _SIDES: Final = tuple(
     for pair in _OPPOSITES
     for one, other in (pair, pair[::-1])
 )
-_CHILD: Final = re.compile(
-    UNDER_18 + r"|\b(?:at|from|over|aged|above) (?:[1-9]|1[0-7])(?: to \d+)? years"
-    r"|\b(?:[1-9]|1[0-7]) years (?:and|or) older",
-    re.IGNORECASE,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,11 +70,13 @@ class Question:
     """The names of the drugs among them."""
     sections: frozenset[str] = frozenset()
     """The sections of a label that are asked for."""
+    populations: frozenset[Population] = frozenset()
+    """The groups of patients that are asked about."""
 
     @property
     def names_alone(self) -> bool:
         """Whether there is no term but names of drugs and classes, and words that ask for anything on them."""
-        return bool(self.subjects) and not self.beyond_names
+        return bool(self.subjects) and not self.beyond_names and not self.populations
 
     @property
     def beyond_names(self) -> frozenset[int]:
@@ -134,7 +131,6 @@ def read_question(
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     also = [told[stem].also if stem in told else () for stem in stems]
     asked = " ".join([text, *(form for forms in also for form in forms)])
-    young = frozenset({"pediatric_use"} if names_children(asked) else ())
     return Question(
         text,
         tuple(
@@ -145,7 +141,8 @@ def read_question(
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
-        ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked)) | young,
+        (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
+        frozenset(populations_in(asked)),
     )
 
 
@@ -165,11 +162,6 @@ def contradicts(question: str, text: str) -> bool:
 @lru_cache(maxsize=256)
 def _asked_sides(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((one, other) for one, other in _SIDES if one.search(question) and not other.search(question))
-
-
-def names_children(text: str) -> bool:
-    """True when ``text`` speaks of children, or of an age under 18."""
-    return _CHILD.search(text) is not None
 
 
 def opposite_of(text: str) -> re.Pattern[str] | None:

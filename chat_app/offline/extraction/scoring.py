@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.evidence import EvidencePassage
-from chat_app.offline.extraction.question import Question, contradicts, names_children
+from chat_app.offline.extraction.question import Question, contradicts
 from tools.drug_database.records.drug_record import DOSE_SECTIONS
 from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
 from tools.language.vocabulary.patient_values import fits_patient
+from tools.language.vocabulary.populations import names_children, speaks_of
 
 
 class Features(NamedTuple):
@@ -192,12 +193,15 @@ def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]
     """True for a unit that does more than mention the subject.
 
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one. Where more
-    than medicines is named, it holds a term that names none. Of a label the asked sections alone are on the subject,
-    all where nothing but medicines is named, and where no section is asked for what holds two terms beside the names.
+    than medicines is named, it holds a term that names none. Of a label the asked sections alone are on the subject
+    and what names the patients asked about, all where nothing but medicines is named, and where no section is asked for
+    what holds two terms beside the names.
     """
+    if each.passage.part and any(speaks_of(each.unit.text, group) for group in question.populations):
+        return True
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
         return False
-    if each.passage.part and (question.sections or question.names_alone):
+    if each.passage.part and (question.sections or question.populations or question.names_alone):
         return question.names_alone or each.passage.part in question.sections
     if each.passage.part:
         return sum(shares[term] > 0 for term in each.own) > 1

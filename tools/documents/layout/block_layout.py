@@ -312,4 +312,5 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     if draft.kind == "item" and line.left < draft.lines[0].left - 1:
         return False
     overlaps = line.left < last.right and last.left < line.right
-    return near and overlaps and abs(line.size - last.size) < 1.5 and (not closed or gap <= 1.45 * tall)
+    tight = gap <= 1.45 * tall or (not closed and abs(line.size - last.size) < 0.6)
+    return near and overlaps and abs(line.size - last.size) < 1.5 and tight

@@ -10,7 +10,7 @@ from tools.drug_database.names.query_words import FORMS
 from tools.drug_database.records.drug_record import DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
-from tools.language.vocabulary.populations import NAMED, YOUNG, Population
+from tools.language.vocabulary.populations import YOUNG, Population, speaks_of
 from tools.types import Frozen
 
 
@@ -165,4 +165,4 @@ def scope_notes(scope: LabelScope | None) -> list[str]:
 
 
 def _mentions(text: str, population: Population) -> bool:
-    return NAMED[population].search(text) is not None or (population in YOUNG and _AGES.search(text) is not None)
+    return speaks_of(text, population) or (population in YOUNG and _AGES.search(text) is not None)

@@ -22,8 +22,30 @@ NAMED: Final[dict[Population, re.Pattern[str]]] = {
 """For each group what names it. A Child-Pugh class names no children."""
 UNDER_18: Final = "|".join(_WORDS[name] for name in YOUNG)
 """A pattern of what names patients under 18 years."""
+_AGE_OF_A_CHILD: Final = (
+    r"\b(?:at|from|over|aged|above) (?:[1-9]|1[0-7])(?: to \d+)? years|\b(?:[1-9]|1[0-7]) years (?:and|or) older"
+    r"|\b(?:to|until|under|below|before) (?:[1-9]|1[0-7]) years (?:of age|old)"
+)
+_SAID_OF_CHILDREN: Final = re.compile(f"{UNDER_18}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
+_SAID_OF_OLDER: Final = re.compile(
+    r"\b(?:older|(?:old|advanced|increasing) age|(?:6[5-9]|[7-9]\d) (?:years|or (?:more|older))"
+    r"|(?:aged?|over) (?:6[5-9]|[7-9]\d))\b",
+    re.IGNORECASE,
+)
 
 
 def populations_in(text: str) -> tuple[Population, ...]:
     """Return the groups of patients that ``text`` names."""
     return tuple(name for name, pattern in NAMED.items() if pattern.search(text))
+
+
+def names_children(text: str) -> bool:
+    """Return whether ``text`` speaks of children, or of an age under 18."""
+    return _SAID_OF_CHILDREN.search(text) is not None
+
+
+def speaks_of(text: str, population: Population) -> bool:
+    """Return whether ``text`` names the group, or an age of it."""
+    if population == "older patients" and _SAID_OF_OLDER.search(text):
+        return True
+    return NAMED[population].search(text) is not None or (population in YOUNG and names_children(text))
