@@ -743,6 +743,39 @@ def test_products_come_as_a_table() -> None:
     )
 
 
+BREASTFEEDING = "Metformin is present in breast milk in small amounts."
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [("Can she breastfeed on metformin?", True), ("Is metformin present in small amounts?", False)],
+)
+def test_what_a_label_says_on_some_patients_is_given_where_they_are_asked_about(question: str, asked: bool) -> None:
+    said = {**METFORMIN, "label": {**METFORMIN["label"], "lactation": [BREASTFEEDING]}}
+    assert (BREASTFEEDING in compose(question, gather([drug("metformin", said)])).text) is asked
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("ceftriaxone in newborns", True),
+        ("ceftriaxone in pregnancy", False),
+        ("is ceftriaxone ok for a 5 year old", False),
+    ],
+)
+def test_a_label_answers_on_patients_where_a_sentence_names_them(question: str, answered: bool) -> None:
+    said = {
+        "cite": "[7]", "generic_name": "ceftriaxone", "brand_names": [], "drug_classes": [], "products": [],
+        "matched": {"how": "exact", "on": "ceftriaxone"},
+        "label": {
+            "indications": ["Ceftriaxone is indicated for meningitis."],
+            "contraindications": ["Ceftriaxone is contraindicated in premature neonates."],
+        },
+    }  # fmt: skip
+    answer = compose(question, gather([drug("ceftriaxone", said)])).text
+    assert (phrases.CLOSEST not in answer) is answered, answer
+
+
 def test_rows_of_a_table_stay_in_its_order_whatever_their_rank() -> None:
     rows = {3: "3\tneeds help\tglucagon", 1: "1\tbelow 4 mmol/L\tglucose", 2: "2\tbelow 3 mmol/L\tglucose and review"}
     head = "Table 5. Levels of hypoglycaemia\nLevel\tSigns\tAction"

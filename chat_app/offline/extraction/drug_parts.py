@@ -11,6 +11,7 @@ from typing import Final
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.evidence import EvidencePassage, EvidenceRecord
 from tools.language.quotable_units import term_set
+from tools.language.vocabulary.populations import YOUNG, Population
 from tools.language.word_lists import word_list
 
 PRODUCTS: Final = "products"
@@ -41,6 +42,12 @@ _LABEL: Final = {
     "overdosage": "overdose overdosage poisoning toxicity antidote",
 }  # fmt: skip
 """Each section of a label with the words by which it is asked for; of ``monitoring`` every section may speak."""
+PATIENTS_OF: Final[dict[str, frozenset[Population]]] = {
+    "lactation": frozenset({"breastfeeding"}),
+    "pediatric_use": frozenset(YOUNG),
+    "geriatric_use": frozenset({"older patients"}),
+}
+"""Sections that are about some patients alone, with the patients."""
 _SECTIONS_OF: Final = {
     word: [part for part, words in _LABEL.items() if word in term_set(words)]
     for word in term_set(" ".join(_LABEL.values()))

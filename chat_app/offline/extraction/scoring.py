@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from chat_app.offline.extraction.drug_parts import PATIENTS_OF
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts
 from tools.drug_database.records.drug_record import DOSE_SECTIONS
@@ -148,7 +149,7 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
         for unit in units(passage.text):
             above = _above(unit, passage)
             key = "".join(unit.text.lower().split())
-            if key not in seen and not _of_others(question.asked, f"{above} {unit.text}", unit, passage):
+            if key not in seen and not _of_others(question, f"{above} {unit.text}", unit, passage):
                 seen.add(key)
                 own, headed = question.held(term_set(unit.text)), question.held(term_set(above))
                 first = question.held(term_set(unit.cells[0])) if unit.cells else frozenset[int]()
@@ -244,11 +245,14 @@ def _above(unit: Unit, passage: EvidencePassage) -> str:
     return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
 
 
-def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -> bool:
+def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassage) -> bool:
     """True for what is said of other patients; no dose is given for children that is not said to be theirs."""
-    if passage.part in DOSE_SECTIONS and names_children(question):
+    patients = PATIENTS_OF.get(passage.part, frozenset())
+    if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
+        return True
+    if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not names_children(unit.text)
-    return contradicts(question, text)
+    return contradicts(question.asked, text)
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
