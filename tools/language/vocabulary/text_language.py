@@ -6,10 +6,15 @@ import re
 from typing import Final
 
 from tools.language.figures import UNITS
-from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, is_english, translations
+from tools.language.vocabulary.clinical_vocabulary import (
+    FOREIGN_LANGUAGES,
+    abbreviation_meanings,
+    is_english,
+    translations,
+)
 from tools.language.vocabulary.common_words import LANGUAGES, Language, frequency
 
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_WORD: Final = re.compile(r"\b[^\W\d_]{2,}\b")
 _LEAD: Final = 0.36
 """Likelihood by which a language must lead another one that has some of the words: that of its thousandth word."""
 _CLINICAL: Final = 0.5
@@ -32,9 +37,9 @@ def language_of_questions(*questions: str) -> Language:
 def _told_language(text: str) -> Language | None:
     """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None when undecided.
 
-    Spanish writes no word with a capital inside a sentence but names.
+    Spanish writes no word with a capital inside a sentence but names. A word in capitals is an abbreviation.
     """
-    first, *others = _WORD.findall(text)[:100] or [""]
+    first, *others = _WORD.findall(text.lower() if text.isupper() else text)[:100] or [""]
     spanish = [first, *(word for word in others if not word.istitle())]
     likely: dict[Language, float] = {
         name: _likelihood(spanish if name == "es" else [first, *others], name) for name in LANGUAGES
@@ -44,12 +49,14 @@ def _told_language(text: str) -> Language | None:
 
 
 def _likelihood(words: list[str], language: Language) -> float:
-    clinical = (_CLINICAL if language in _clinical_in(word) else 0.0 for word in map(str.lower, words))
-    return sum(map(max, (frequency(word, language) for word in map(str.lower, words)), clinical))
+    clinical = (_CLINICAL if language in _clinical_in(word.lower()) else 0.0 for word in words)
+    ordinary = (0.0 if word.isupper() else frequency(word.lower(), language) for word in words)
+    return sum(map(max, ordinary, clinical))
 
 
 def _clinical_in(word: str) -> list[Language]:
     """Return the languages in which ``word`` is a clinical one; a word that English shares is no foreign one."""
     foreign: list[Language] = [name for name in FOREIGN_LANGUAGES if any(translations([word], name))]
     own: list[Language] = [] if foreign else ["en"]
-    return own if is_english(word) else foreign
+    shared = is_english(word) or (foreign and abbreviation_meanings(word))
+    return own if shared else foreign
