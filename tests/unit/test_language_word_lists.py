@@ -12,11 +12,12 @@ import pytest
 
 from tools.drug_database.importers import demo
 from tools.language.folding import fold_name
+from tools.language.inn_stems import has_drug_stem
 from tools.language.question_words import term_rareness
 from tools.language.stemming import stem
 from tools.language.terms import terms
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage, entries
-from tools.language.vocabulary.common_words import ranks, rareness
+from tools.language.vocabulary.common_words import LANGUAGES, Language, ranks, rareness
 from tools.language.word_lists import word_entries, word_lines
 
 LISTS = sorted(
@@ -96,3 +97,15 @@ def test_colloquial_phrases_are_in_order_once_and_name_something_else() -> None:
 
 def medicine_names() -> list[str]:
     return [name for record in demo.records() for name in (record.generic_name, *record.ingredients)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_common_word_is_taken_for_a_medicine_by_its_ending(language: Language) -> None:
+    """But for the medicines among them."""
+    assert {word for word in ranks(language) if has_drug_stem(word)} <= {"cocaine", "penicillin"}
+
+
+def test_most_medicines_are_told_by_their_endings() -> None:
+    names = [name for name in medicine_names() if " " not in name]
+    told = [name for name in names if has_drug_stem(name)]
+    assert len(told) > 0.6 * len(names), sorted({*names} - {*told})

@@ -214,7 +214,8 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
     """The places of units that are about no drug of the question, and about no class of it.
 
     A unit is about a drug that it or the words above it name, or that its passage named last. Where a row of a table
-    names one, the other rows are about other drugs. So is a unit that names another drug, below its class alone.
+    names one, the other rows are about other drugs. So is a unit that names another drug, or whose table's caption
+    does, below its class alone.
     """
     tables = {each.unit.table for each in candidates if _named(question.subjects, each.unit.text)}
     others: set[int] = set()
@@ -225,7 +226,9 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
         passage = each.passage
         another = (
             each.unit.table is not None and each.unit.table in tables and not _named(question.medicines, each.above)
-        ) or (names_medicine(each.unit.text) and not _named(question.medicines or question.subjects, each.above))
+        ) or (
+            names_medicine(_with_caption(each.unit)) and not _named(question.medicines or question.subjects, each.above)
+        )
         if _named(question.subjects, each.unit.text) or (not another and _named(question.subjects, each.above)):
             about = True
         elif another or each.unit.table is not None:
@@ -233,6 +236,10 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
         if not about:
             others.add(place)
     return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
+
+
+def _with_caption(unit: Unit) -> str:
+    return f"{unit.table.caption} {unit.text}" if unit.table else unit.text
 
 
 def _named(names: Sequence[frozenset[str]], text: str) -> bool:

@@ -18,6 +18,8 @@ _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
 """Between the name of a quantity and its value."""
 _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
 """A bound behind one of these is where a value should be, not where the text applies."""
+_NO_AGE: Final = "after|cath|course|drain|foley|follow|of|post|risk|surviv|treat|tube"
+"""Words before which "2 y" is a time, and "14F" the size of a tube."""
 _JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
 _MORE_THAN: Final = 1.0001
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
@@ -122,7 +124,9 @@ _ION: Final = {"mmol/l": 1.0, "meq/l": 1.0}
 _QUANTITIES: Final = (
     _Quantity(
         r"age[ds]?|alter", {"years": 1}, (0, 120), alone=True,
-        asked=r"\b(?P<number>\d{1,3})[ -]?(?:y/?o\b|(?:yr|year)s?[ -]old\b|jährig\w*|jahre alt\b)",
+        asked=r"(?P<told>(?:^|[,;:(] ?|\b(?:an?|pt|patient|man|woman|boy|girl|child|kid) ))?"
+        r"\b(?P<number>\d{1,3})[ -]?(?:y/?o\b|(?:yr|year)s?[ -]old\b|jährig\w*|jahre alt\b"
+        rf"|(?(told)(?:yr?|(?<=\d\d)[fm])\b(?! ?(?:{_NO_AGE}))|(?!)))",
         not_after=r"(?<!every )(?<!for )(?<!within )(?<!last )(?<!at least )",
     ),
     _Quantity(r"weigh\w*|gewicht", {"kg": 1, "lb": 0.4536}, (1, 400), alone=True),
