@@ -187,6 +187,21 @@ class TestOpenFda:
             for sentence in section
         )
 
+    @pytest.mark.parametrize(
+        ("field", "heading"), [("nursing_mothers", "8.3 Nursing Mothers"), ("lactation", "8.2 Lactation Risk Summary")]
+    )
+    def test_what_a_label_says_on_some_patients_is_read(
+        self, tmp_path: Path, shared: Path, field: str, heading: str
+    ) -> None:
+        rows = json.loads((shared / "data/drugs/openfda-label_5rows.json").read_text())["results"]
+        said = {field: [f"{heading} It passes into milk."], "pediatric_use": ["Not studied in children."]}
+        file = tmp_path / "labels.json"
+        file.write_text(json.dumps({"meta": {}, "results": [row | said for row in rows]}), encoding="utf-8")
+        records, _ = rolled_up(file)
+        label = records["acetaminophen"].labels[0]
+        assert label.sections["lactation"] == ("It passes into milk.",)
+        assert label.sections["pediatric_use"] == ("Not studied in children.",)
+
     def test_a_label_without_an_openfda_section_is_refused_with_what_to_do(self, tmp_path: Path) -> None:
         label = {"set_id": "1", "spl_product_data_elements": ["Zzz ZINC OXIDE WATER"], "warnings": ["Warns."]}
         file = tmp_path / "drug-label.json"
@@ -260,6 +275,14 @@ class TestSpl:
     def test_the_overdosage_section_is_read(self, shared: Path) -> None:
         records, _ = rolled_up(shared / "data/drugs/spl")
         assert any("overdos" in one.lower() for one in records["atorvastatin"].labels[0].sections["overdosage"])
+
+    def test_what_is_said_on_some_patients_is_read(self, shared: Path) -> None:
+        records, _ = rolled_up(shared / "data/drugs/spl/lipitor-orig.xml")
+        sections = records["atorvastatin"].labels[0].sections
+        assert any("should not breastfeed" in one for one in sections["lactation"])
+        assert any("younger than 10 years" in one for one in sections["pediatric_use"])
+        assert any("caution in the elderly" in one for one in sections["geriatric_use"])
+        assert not any("breastfeed" in one for one in sections["pregnancy"])
 
     def test_a_label_without_a_title_is_called_by_its_medicine(self, shared: Path) -> None:
         records, _ = rolled_up(shared / "data/drugs/spl/no-title.xml")

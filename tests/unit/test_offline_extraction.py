@@ -789,7 +789,29 @@ def test_rows_of_a_table_stay_in_its_order_whatever_their_rank() -> None:
 
 def test_no_more_of_the_label_is_given_than_was_asked() -> None:
     answer = compose("What is the maximum dose of metformin?", gather([drug("metformin", METFORMIN)]))
-    assert answer.text == "metformin, dosage:\n\n- The maximum dose of metformin is 2550 mg a day. [7]"
+    assert answer.text.startswith("metformin, dosage:\n\n- The maximum dose of metformin is 2550 mg a day. [7]")
+    assert answer.text.count(":\n\n") == 1
+
+
+def test_every_sentence_of_a_section_is_about_what_names_the_section() -> None:
+    usual = "For atrial fibrillation give dabigatran 150 mg twice daily."
+    other = "No dose of dabigatran is known in atrial fibrillation on dialysis."
+    said = {**METFORMIN, "generic_name": "dabigatran", "label": {"renal_dosing": [other], "dosage": [usual]}}
+    answer = compose("dabigatran dose in atrial fibrillation", gather([drug("dabigatran", said)]))
+    assert answer.text.startswith(f"dabigatran, dosage:\n\n- {usual}")
+
+
+def test_a_list_is_read_under_its_lead_and_the_lead_is_not_quoted_alone() -> None:
+    lead = "Adults with chronic kidney disease should be referred to a nephrologist in these situations."
+    items = ("An eGFR below 30 mL/min/1.73 m2 at any time.", "Red cell casts in the urine.")
+    text = "\n".join([lead, *(f"- {item}" for item in items), "Refer early, because preparation takes months."])
+    answer = compose("When are adults with kidney disease referred to a nephrologist?", gather([guideline(text)]))
+    assert [line for line in answer.text.splitlines() if line.startswith("- ")][:2] == [
+        f"- {lead} [1]",
+        f"- {items[0]} [1]",
+    ]
+    only = compose("Who is referred to a nephrologist?", gather([guideline(lead)]))
+    assert lead in only.text
 
 
 ADULT = "Give adults levothyroxine 1.6 mcg/kg once daily."

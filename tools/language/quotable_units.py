@@ -28,6 +28,8 @@ _OPEN: Final = re.compile(
     r"\b(?:an?|and|are|as|at|be|by|for|from|in|is|of|on|or|than|that|the|to|was|were|when|which|with|below|above|least)$"
 )
 """A line that ends so goes on in the next."""
+_ANNOUNCES: Final = re.compile(r"\b(?:the following|as follows|these|those below)\b[^.:]*\.$", re.IGNORECASE)
+"""A line that ends so leads into the list below it."""
 _HEADING_WORDS: Final = 10
 _LEAST_WORDS: Final = 4
 _LEAST_LETTERS: Final = 12
@@ -54,6 +56,8 @@ class Unit:
     """How many units back the one is without which this one cannot be read; 0 for none."""
     limits: bool = False
     """True when it limits the unit before it, such as an exception."""
+    leads: bool = False
+    """True when it leads into a list, and says nothing without the items."""
 
     @property
     def words(self) -> int:
@@ -99,9 +103,13 @@ def units(text: str) -> tuple[Unit, ...]:
         else:
             table = None
             for unit in _sentences(line, heading):
-                is_item = lead >= 0 and (_LEAD.match(line) is not None or not plain.endswith("."))
+                marked = _LEAD.match(line) is not None
+                is_item = lead >= 0 and (marked or (not plain.endswith(".") and found[lead].text.endswith(":")))
+                if is_item:
+                    found[lead] = replace(found[lead], leads=True)
                 found.append(replace(unit, leans=len(found) - lead) if is_item else unit)
-            lead = len(found) - 1 if plain.endswith(":") and found else lead if _LEAD.match(line) else -1
+            announces = plain.endswith(":") or _ANNOUNCES.search(plain) is not None
+            lead = len(found) - 1 if announces and found else lead if _LEAD.match(line) else -1
     return tuple(found)
 
 

@@ -113,7 +113,8 @@ def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, an
 def _leads(quotes: Sequence[Scored]) -> bool:
     """Return whether the first of several quotes is better than all others and can be read without its neighbours."""
     first, *others = quotes
-    if not others or first.passage.title or first.unit.table or first.unit.leans or others[0].unit.limits:
+    alone = not (first.unit.table or first.unit.leans or first.unit.leads)
+    if not others or first.passage.title or not alone or others[0].unit.limits:
         return False
     return first.fits or all(first.score > other.score for other in others)
 

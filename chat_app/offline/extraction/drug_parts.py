@@ -23,25 +23,42 @@ _RECORD: Final = {
     DRUG_CLASS: "class",
 }
 """Fields of a record, which no guideline holds."""
-_LABEL: Final = {
-    "boxed_warning": "boxed box black warning warns",
-    "indications": "indicated indications approved use uses used treat treats conditions",
-    "dosage": "dose doses dosage dosing dosed maximum max start starting started loading how much amount regimen given"
-              " taken titrate",
-    "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity forbidden cannot"
-                         " never safe",
-    "warnings": "warnings warn precautions safe safety adverse side effects reactions risk risks harm danger toxicity",
-    "monitoring": "monitor monitored monitoring check checked laboratory follow-up",
-    "interactions": "interactions interact combined combine combination mix together",
-    "renal_dosing": "renal kidney egfr creatinine clearance dialysis ckd dose dosing",
-    "hepatic_dosing": "hepatic liver cirrhosis pugh dose dosing",
-    "pregnancy": "pregnancy pregnant safe",
-    "lactation": "lactation breastfeeding breastfed milk nursing safe",
-    "pediatric_use": "pediatric children child infant newborn adolescent safe",
+_MORE: Final = {
+    "boxed_warning": "warns",
+    "indications": "conditions",
+    "dosage": "maximum max start starting started loading how given taken titrate",
+    "contraindications": "avoid allergy allergic hypersensitivity forbidden cannot never safe",
+    "warnings": "safe safety risk risks harm danger toxicity",
+    "monitoring": "laboratory follow-up",
+    "interactions": "combined combine combination mix together",
+    "renal_dosing": "egfr creatinine clearance dialysis ckd",
+    "hepatic_dosing": "cirrhosis pugh",
+    "pregnancy": "safe",
+    "lactation": "milk safe",
+    "pediatric_use": "infant newborn adolescent safe",
+    "overdosage": "poisoning toxicity antidote",
+}
+"""Other words by which a section is asked for; not all of its sentences are about them."""
+_NAMING: Final = {
+    "boxed_warning": "boxed box black warning",
+    "indications": "indicated indications approved use uses used treat treats",
+    "dosage": "dose doses dosage dosing dosed much amount regimen",
+    "contraindications": "contraindicated contraindications",
+    "warnings": "warnings warn precautions adverse side effects reactions",
+    "monitoring": "monitor monitored monitoring check checked",
+    "interactions": "interactions interact",
+    "renal_dosing": "renal kidney dose dosing",
+    "hepatic_dosing": "hepatic liver dose dosing",
+    "pregnancy": "pregnancy pregnant",
+    "lactation": "lactation breastfeeding breastfed nursing",
+    "pediatric_use": "pediatric children child",
     "geriatric_use": "geriatric elderly older",
-    "overdosage": "overdose overdosage poisoning toxicity antidote",
-}  # fmt: skip
-"""Each section of a label with the words by which it is asked for; of ``monitoring`` every section may speak."""
+    "overdosage": "overdose overdosage",
+}
+"""Sections of a label with the words that name what all their sentences are about; of ``monitoring`` every section may
+speak."""
+_LABEL: Final = {part: f"{naming} {_MORE.get(part, '')}" for part, naming in _NAMING.items()}
+"""The sections with all words by which they are asked for."""
 PATIENTS_OF: Final[dict[str, frozenset[Population]]] = {
     "lactation": frozenset({"breastfeeding"}),
     "pediatric_use": frozenset(YOUNG),
@@ -71,6 +88,11 @@ def asked_sections(question: str) -> frozenset[str]:
     named = [_SECTIONS_OF[word] for word in term_set(question) if word in _SECTIONS_OF]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
+
+
+def section_terms(part: str) -> frozenset[str]:
+    """Return the terms that name what all sentences of a label's section are about; empty for another part."""
+    return term_set(_NAMING.get(part, ""))
 
 
 def only_parts(text: str) -> bool:

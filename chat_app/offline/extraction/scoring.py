@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import PATIENTS_OF
+from chat_app.offline.extraction.drug_parts import PATIENTS_OF, section_terms
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts
 from tools.drug_database.records.drug_record import DOSE_SECTIONS
@@ -147,7 +147,8 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
     seen: set[str] = set()
     for passage in passages:
         for unit in units(passage.text):
-            above = _above(unit, passage)
+            lead = found[-unit.leans] if 0 < unit.leans <= len(found) and found[-unit.leans].unit.leads else None
+            above = _above(unit, passage) + (f" {lead.unit.text}" if lead else "")
             key = "".join(unit.text.lower().split())
             if key not in seen and not _of_others(question, f"{above} {unit.text}", unit, passage):
                 seen.add(key)
@@ -155,6 +156,7 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
                 first = question.held(term_set(unit.cells[0])) if unit.cells else frozenset[int]()
                 fits = fits_patient(question.text, _cells(unit))
                 own |= question.value_terms if fits else frozenset[int]()
+                own |= question.held(section_terms(passage.part)) if passage.part in question.sections else frozenset()
                 near = question.nearly_held(term_set(unit.text) | term_set(above)) - own - headed
                 found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, fits))
     return found

@@ -86,7 +86,7 @@ def _quotes(
         ]
         whole = table if sum(one.unit.words for one in table) <= room.words else []
         group = {one.place: one for one in whole or _together(each, placed) if one.place not in chosen}
-        if not group or each.held < RELATED_FROM or _repeats(question, each, chosen.values()):
+        if not group or each.unit.leads or each.held < RELATED_FROM or _repeats(question, each, chosen.values()):
             continue
         chosen.update(group)
         length += sum(one.unit.words for one in group.values())

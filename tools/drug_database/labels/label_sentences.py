@@ -11,7 +11,15 @@ _MOST: Final = 400
 """Sentences of one section; longer sections are cut there."""
 _HEADING_WORDS: Final = 5
 BULLET: Final = "•"
-_HEADING = re.compile(r"^\s*\d{1,2}(?:\.\d{1,2})*\s+(?:[A-Z][A-Z,&/()\-]*\s+){1,8}(?=[A-Z0-9•\[(])")
+_SUBSECTIONS: Final = (
+    "Pregnancy|Lactation|Nursing Mothers|Labor and Delivery"
+    "|Pediatric Use|Geriatric Use|Renal Impairment|Hepatic Impairment"
+)
+"""Titles of section 8 of a label (21 CFR 201.57), which stand before the text where its structure is lost."""
+_HEADING = re.compile(
+    rf"^\s*\d{{1,2}}(?:\.\d{{1,2}})*\s+(?:(?:{_SUBSECTIONS})\s+(?:Risk Summary\s+)?|(?:[A-Z][A-Z,&/()\-]*\s+){{1,8}})"
+    r"(?=[A-Z0-9•\[(])"
+)
 _WORD = re.compile(r"[A-Za-z]{2}")
 _RENAL = re.compile(r"\b(renal|kidney|creatinine|CrCl|CLcr|eGFR|GFR|dialysis|nephro\w+)\b", re.IGNORECASE)
 _HEPATIC = re.compile(r"\b(hepatic|liver|Child-?Pugh|cirrho\w+|transaminase\w*)\b", re.IGNORECASE)
