@@ -106,8 +106,17 @@ class Question:
         """Return whether ``unit`` has what the question asks for: a list's item, a time, figure or recommendation."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
+        return any(says.search(unit.text) for says in self._kinds)
+
+    @property
+    def asks_kind(self) -> bool:
+        """Return whether a time, figure or recommendation is asked for."""
+        return bool(self._kinds)
+
+    @property
+    def _kinds(self) -> list[re.Pattern[str]]:
         kinds = ((_HOW_OFTEN, _TIME), (_FIGURE, _DIGIT), (_TREATMENT, _CHOICE))
-        return any(asks.search(self.asked) and says.search(unit.text) for asks, says in kinds)
+        return [says for asks, says in kinds if asks.search(self.asked)]
 
 
 def read_question(

@@ -195,10 +195,10 @@ def _cells(unit: Unit) -> list[str]:
 def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]) -> bool:
     """True for a unit that does more than mention the subject.
 
-    It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one. Where more
-    than medicines is named, it holds a term that names none. Of a label the asked sections alone are on the subject
-    and what names the patients asked about, all where nothing but medicines is named, and where no section is asked for
-    what holds two terms beside the names.
+    It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
+    question has one term, it is of the kind that is asked for. Where more than medicines is named, it holds a term that
+    names none. Of a label the asked sections alone are on the subject and what names the patients asked about, all
+    where nothing but medicines is named, and where no section is asked for what holds two terms beside the names.
     """
     if each.passage.part and any(speaks_of(each.unit.text, group) for group in question.populations):
         return True
@@ -209,7 +209,9 @@ def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]
     if each.passage.part:
         return sum(shares[term] > 0 for term in each.own) > 1
     weightiest = max(range(len(shares)), key=shares.__getitem__, default=0)
-    return len(each.own) > 1 or len(shares) < 2 or weightiest in each.headed | each.first
+    if len(shares) < 2:
+        return not question.asks_kind or question.kind_matches(each.unit)
+    return len(each.own) > 1 or weightiest in each.headed | each.first
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
