@@ -801,6 +801,14 @@ def test_every_sentence_of_a_section_is_about_what_names_the_section() -> None:
     assert answer.text.startswith(f"dabigatran, dosage:\n\n- {usual}")
 
 
+def test_a_row_for_the_patients_kidney_function_comes_before_one_that_fits_the_age() -> None:
+    usual = "The cefaclor dose at 13 years and older is 1 g once daily."
+    reduced = "Adults with creatinine clearance of 30 mL/min or less need cefaclor 500 mg once daily."
+    said = {**METFORMIN, "generic_name": "cefaclor", "label": {"dosage": [usual], "renal_dosing": [reduced]}}
+    answer = compose("cefaclor, 70 yo, crcl 25, how much", gather([drug("cefaclor", said)])).text
+    assert answer.startswith(f"cefaclor, renal dosing:\n\n- {reduced}")
+
+
 def test_a_list_is_read_under_its_lead_and_the_lead_is_not_quoted_alone() -> None:
     lead = "Adults with chronic kidney disease should be referred to a nephrologist in these situations."
     items = ("An eGFR below 30 mL/min/1.73 m2 at any time.", "Red cell casts in the urine.")

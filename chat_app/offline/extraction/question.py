@@ -12,6 +12,7 @@ from typing import Final
 from chat_app.offline.extraction.drug_parts import ASKING, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
+from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
 from tools.language.vocabulary.populations import UNDER_18, Population, populations_in
 from tools.language.vocabulary.related_words import related_forms
@@ -93,10 +94,9 @@ class Question:
         named = self.related.keys() & stems
         return frozenset(place for stem in named for form, place in self.related[stem] if form <= stems)
 
-    @property
-    def value_terms(self) -> frozenset[int]:
-        """The places of the terms that name the patient's values: bounds of a value hold its name in any words."""
-        return self.held(term_set(value_names(self.text)))
+    def bounded_terms(self, text: str) -> frozenset[int]:
+        """The places of the terms that name a patient's value of which ``text`` gives bounds: they hold its name."""
+        return self.held(term_set(value_names(self.text, text)))
 
     @property
     def asks_list(self) -> bool:
@@ -150,9 +150,14 @@ def read_question(
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
-        (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
+        ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked))
+        | asked_sections(" ".join(spelt for name in value_names(text).split() for spelt in _spellings(name))),
         frozenset(populations_in(asked)),
     )
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return (name, *abbreviation_meanings(name))
 
 
 def _related(stems: Sequence[str]) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:

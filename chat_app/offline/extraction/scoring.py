@@ -59,7 +59,7 @@ WEIGHTS: Final = Features(
     row=1.0,
     rank=-3.5,
     label=-1.1,
-    section=0.7,
+    section=1.5,
     aside=-4.2,
 )
 NEAR: Final = WEIGHTS.near / WEIGHTS.own
@@ -87,6 +87,8 @@ class _Candidate:
     """The question's other terms to which a word of the unit, or above it, is related."""
     first: frozenset[int]
     """The question's terms in the first cell of a row."""
+    named: frozenset[int]
+    """The question's terms that name the asked section of a label that it is in, and with it what the unit is about."""
     holds_patient: bool | None
     """Whether the patient's values are within its bounds; None without bounds."""
 
@@ -154,11 +156,13 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
                 seen.add(key)
                 own, headed = question.held(term_set(unit.text)), question.held(term_set(above))
                 first = question.held(term_set(unit.cells[0])) if unit.cells else frozenset[int]()
-                fits = fits_patient(question.text, _cells(unit))
-                own |= question.value_terms if fits else frozenset[int]()
-                own |= question.held(section_terms(passage.part)) if passage.part in question.sections else frozenset()
+                cells = _cells(unit)
+                fits = fits_patient(question.text, cells)
+                own |= question.bounded_terms(" | ".join(cells)) if fits else frozenset[int]()
+                named = question.held(section_terms(passage.part)) if passage.part in question.sections else frozenset()
+                own |= named
                 near = question.nearly_held(term_set(unit.text) | term_set(above)) - own - headed
-                found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, fits))
+                found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, named, fits))
     return found
 
 
@@ -284,7 +288,7 @@ def _features(
         above=share(each.headed - each.own),
         near=share(each.near),
         before=share(previous.own - each.own - each.headed) if previous and follows else 0.0,
-        opening=share(each.own & question.held(ordered_terms(each.unit.text)[:_OPENING])) if each.own else 0.0,
+        opening=share(each.own & (question.held(ordered_terms(each.unit.text)[:_OPENING]) | each.named)),
         kind=float(question.kind_matches(each.unit)),
         row=float(bool(each.first)),
         rank=each.passage.rank / 10,

@@ -175,9 +175,11 @@ def without_values(question: str) -> str:
     return folded
 
 
-def value_names(question: str) -> str:
-    """Return the words by which ``question`` names the patient's values."""
-    return " ".join(value.name for value in _values(question))
+def value_names(question: str, bounded_in: str | None = None) -> str:
+    """Return the words by which ``question`` names the patient's values, those alone of which a text gives bounds."""
+    return " ".join(
+        value.name for value in _values(question) if bounded_in is None or _bounds(value.quantity, bounded_in)
+    )
 
 
 def abnormal_values(question: str) -> list[tuple[str, str]]:
