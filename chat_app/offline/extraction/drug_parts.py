@@ -59,6 +59,7 @@ _NAMING: Final = {
 speak."""
 _LABEL: Final = {part: f"{naming} {_MORE.get(part, '')}" for part, naming in _NAMING.items()}
 """The sections with all words by which they are asked for."""
+ORGAN_DOSES: Final = frozenset({"renal_dosing", "hepatic_dosing"})
 PATIENTS_OF: Final[dict[str, frozenset[Population]]] = {
     "lactation": frozenset({"breastfeeding"}),
     "pediatric_use": frozenset(YOUNG),

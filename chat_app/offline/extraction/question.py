@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import ASKING, asked_sections
+from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
@@ -150,10 +150,18 @@ def read_question(
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
-        ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked))
-        | asked_sections(" ".join(spelt for name in value_names(text).split() for spelt in _spellings(name))),
+        _sections(text, asked, newest),
         frozenset(populations_in(asked)),
     )
+
+
+def _sections(text: str, asked: str, newest: str) -> frozenset[str]:
+    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones."""
+    values = " ".join(spelt for name in value_names(text).split() for spelt in _spellings(name))
+    found = ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked)) | asked_sections(
+        values
+    )
+    return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
 
 
 def _spellings(name: str) -> tuple[str, ...]:
