@@ -243,6 +243,7 @@ async def test_the_tool_gives_passages_that_can_be_cited(library: GuidelineLibra
             "document": "A short guideline",
             "section": "",
             "page": "2",
+            "place": 1,
             "score": round(output.passages[0].score, 3),
             "text": HEPARIN,
         }

@@ -137,7 +137,6 @@ def test_the_row_of_a_printed_table_is_a_passage(
         ),
         ("nhlbi_obesity_1998", 52, ("BMI", "Kilograms", "Pounds"), ("19.8 to 26", "11.5 to 16", "25 to 35")),
         ("nhlbi_obesity_1998", 108, ("Nutrient", "Recommended Intake"), ("Calcium6", "1,000 to 1,500 mg")),
-        ("type-2-diabetes", 5, ("Check", "First", "Then"), ("Neuropathy: 10 g monofilament and one other test",)),
     ],
 )
 def test_a_table_without_a_caption_has_its_rows(

@@ -809,6 +809,20 @@ def test_a_row_for_the_patients_kidney_function_comes_before_one_that_fits_the_a
     assert answer.startswith(f"cefaclor, renal dosing:\n\n- {reduced}")
 
 
+def test_a_dose_in_a_failing_organ_is_answered_from_its_own_section() -> None:
+    usual, reduced = "The maximum dose of dabigatran is 300 mg.", "Dabigatran is halved in cirrhosis."
+    said = {**METFORMIN, "generic_name": "dabigatran", "label": {"dosage": [usual], "hepatic_dosing": [reduced]}}
+    answer = compose("max dose of dabigatran in liver disease", gather([drug("dabigatran", said)])).text
+    assert answer.removeprefix(f"{phrases.CLOSEST}\n\n").startswith(f"dabigatran, hepatic dosing:\n\n- {reduced}")
+
+
+def test_a_better_sentence_of_a_guideline_comes_before_an_asked_section_that_does_not_answer() -> None:
+    missed = "A missed dose of metformin is taken with the next meal on the same day."
+    outputs = [guideline(missed), drug("metformin", METFORMIN)]
+    assert compose("What if she forgot and missed a dose of metformin?", gather(outputs)).text.startswith(missed)
+    assert compose("maximum dose of metformin", gather(outputs)).text.startswith("metformin, dosage:")
+
+
 def test_a_list_is_read_under_its_lead_and_the_lead_is_not_quoted_alone() -> None:
     lead = "Adults with chronic kidney disease should be referred to a nephrologist in these situations."
     items = ("An eGFR below 30 mL/min/1.73 m2 at any time.", "Red cell casts in the urine.")

@@ -18,6 +18,7 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
+    ORGAN_DOSES,
     PRODUCTS,
     asked_sections,
     label_passages,
@@ -34,7 +35,7 @@ from chat_app.offline.extraction.evidence import (
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import Selection, select
+from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
 from chat_app.offline.wire.model import Answer, FileMark
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.common_words import Language
@@ -120,9 +121,9 @@ def _leads(quotes: Sequence[Scored]) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
-    """Sort quotes by source and group, the best first: fitting bounds, asked sections of labels, the score.
+    """Sort quotes by source and group, the best first, and the rows of a table in its order.
 
-    The rows of a table stay in its order.
+    Fitting bounds come first, then asked sections that answer or give the doses for a failing organ, then the score.
     """
     placed = {quote.place: quote for quote in quotes}
 
@@ -134,9 +135,12 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
 
-    ranked = sorted(
-        quotes, key=lambda quote: (quote.is_aside, not quote.fits, quote.passage.part not in sections, -quote.score)
-    )
+    def order(quote: Scored) -> tuple[bool, bool, bool, float]:
+        part = quote.passage.part
+        leads = part in sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
+        return (quote.is_aside, not quote.fits, not leads, -quote.score)
+
+    ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))
     groups = list(dict.fromkeys(map(group, ranked)))
     return sorted(
