@@ -11,6 +11,7 @@ from tools.language.query_expansion import QueryExpansion
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import ranks, rareness
+from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
 _ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
@@ -61,6 +62,13 @@ def term_rareness(question: str) -> dict[str, float]:
     A library of clinical texts has few everyday words, so that its own counts make them look telling.
     """
     return {term: rareness(word) for word in re.findall(r"[^\W_]+", question.lower()) for term in terms(word)}
+
+
+def everyday_terms(question: str) -> frozenset[str]:
+    """Return the terms of ``question`` whose words are among the most frequent of its language."""
+    known = ranks(language_of(question))
+    everyday = (word for word in re.findall(r"[^\W_]+", question.lower()) if word in known)
+    return frozenset(term for word in everyday if known[word] <= _EVERYDAY_WORDS for term in terms(word))
 
 
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:

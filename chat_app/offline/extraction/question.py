@@ -11,6 +11,7 @@ from typing import Final
 
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
+from tools.language.question_words import everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
@@ -73,6 +74,8 @@ class Question:
     """The sections of a label that are asked for."""
     populations: frozenset[Population] = frozenset()
     """The groups of patients that are asked about."""
+    everyday: frozenset[int] = frozenset()
+    """The places of everyday words and of numbers, which tell nothing of the subject where no text holds them."""
 
     @property
     def names_alone(self) -> bool:
@@ -139,19 +142,22 @@ def read_question(
     told = {term.term: term for term in known}
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     also = [told[stem].also if stem in told else () for stem in stems]
+    everyday = everyday_terms(text)
     asked = " ".join([text, *(form for forms in also for form in forms)])
+    forms = tuple(
+        (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
+    )
     return Question(
         text,
-        tuple(
-            (frozenset({stem}), *filter(None, map(term_set, forms))) for stem, forms in zip(stems, also, strict=True)
-        ),
+        forms,
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        _related(stems),
+        _related(stems, forms),
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
         _sections(text, asked, newest),
         frozenset(populations_in(asked)),
+        frozenset(place for place, stem in enumerate(stems) if stem.isdecimal() or stem in everyday),
     )
 
 
@@ -168,10 +174,14 @@ def _spellings(name: str) -> tuple[str, ...]:
     return (name, *abbreviation_meanings(name))
 
 
-def _related(stems: Sequence[str]) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
+def _related(
+    stems: Sequence[str], forms: Sequence[Sequence[frozenset[str]]]
+) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
+    """Return the words related to each term, and the single words of its other forms that are phrases."""
     found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
     for place, stem in enumerate(stems):
-        for form in related_forms(stem):
+        parts = (frozenset({part}) for form in forms[place] if len(form) > 1 for part in form)
+        for form in (*related_forms(stem), *parts):
             found[min(form)].append((form, place))
     return found
 

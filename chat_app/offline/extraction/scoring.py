@@ -120,8 +120,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares(rare)
-    given = question.weights if any(question.weights) else rare
-    shares = _shares([weight + EVERY_TERM if weight else 0.0 for weight in given])
+    shares = _shares(_judged(question, candidates, rare))
     found: list[Scored] = []
     for each in candidates:
         if each.place in unfit:
@@ -142,6 +141,13 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
             )
         )
     return found
+
+
+def _judged(question: Question, candidates: Sequence[_Candidate], rare: Sequence[float]) -> list[float]:
+    """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds."""
+    given = question.weights if any(question.weights) else rare
+    idle = question.everyday.difference(*(each.own | each.headed | each.near for each in candidates))
+    return [weight + EVERY_TERM if weight and place not in idle else 0.0 for place, weight in enumerate(given)]
 
 
 def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list[_Candidate]:

@@ -27,7 +27,7 @@ BEST: Final = 3
 """So many are added whatever their length: a long one does not take the room of the next best."""
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
-ANSWERS_FROM: Final = 0.6
+ANSWERS_FROM: Final = 0.625
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see measurements.md."""
 RELATED_FROM: Final = 0.15
 """Share of the question from which a unit is quoted at all; less are common words of an unrelated unit."""
@@ -71,9 +71,7 @@ def _quotes(
 ) -> tuple[Scored, ...]:
     """Return the best of the units ``sharing`` terms with the question, with those of ``everything`` they need."""
     ranked = sorted(sharing, key=lambda each: -each.score)
-    # Units with a bound that the patient's values fulfil come first if they score well enough; others follow by score.
-    enough = next((each for each in ranked if each.fits), ranked[0]).score - room.worse
-    ranked.sort(key=lambda each: not (each.fits and each.score >= enough))
+    enough = ranked[0].score - room.worse
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
