@@ -97,9 +97,9 @@ class QueryExpander:
         An abbreviation means what it does in the language of the question, and nothing where it is a word of it.
         """
         text = " ".join(word.folded for word in words)
-        if all(word.folded in NOISE for word in words):
-            return None
         meanings = abbreviation_meanings(words[0].typed.strip(".,;:?!()")) if len(words) == 1 else ()
+        if not meanings and all(word.folded in NOISE for word in words):
+            return None
         alias = self._aliases.name(text)
         if alias is not None and alias.source in _CODES:
             return None

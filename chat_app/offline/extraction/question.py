@@ -75,7 +75,8 @@ class Question:
     populations: frozenset[Population] = frozenset()
     """The groups of patients that are asked about."""
     everyday: frozenset[int] = frozenset()
-    """The places of everyday words and of numbers, which tell nothing of the subject where no text holds them."""
+    """The places of everyday words, numbers and unread abbreviations: where no text holds them they tell nothing of
+    the subject."""
 
     @property
     def names_alone(self) -> bool:
@@ -157,8 +158,13 @@ def read_question(
         tuple(filter(None, map(term_set, medicines))),
         _sections(text, asked, newest),
         frozenset(populations_in(asked)),
-        frozenset(place for place, stem in enumerate(stems) if stem.isdecimal() or stem in everyday),
+        frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
     )
+
+
+def _is_unread(stem: str) -> bool:
+    """Return whether ``stem`` is a number, a letter, or an abbreviation that may mean several things."""
+    return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
 
 
 def _sections(text: str, asked: str, newest: str) -> frozenset[str]:

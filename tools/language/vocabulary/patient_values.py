@@ -50,20 +50,22 @@ class _Quantity:
         alone: Whether a unit tells the quantity without its name.
         asked: How a question gives the value, where that is not a number with a unit.
         not_after: What a bound does not follow.
-        usual: Adults' reference range in the first unit, and what a value below and above it is called.
+        called: What values of adults in a range, in the first unit, are called.
+        bounds: Whether a text's bounds say for whom it speaks; those of a blood pressure are mostly goals.
     """
 
     def __init__(
         self, names: str, units: dict[str, float], plausible: tuple[float, float], *,
         alone: bool = False, asked: str = "", not_after: str = "",
-        usual: tuple[float, float, str, str] = (-math.inf, math.inf, "", ""),
+        called: tuple[tuple[float, float, str], ...] = (), bounds: bool = True,
     ) -> None:  # fmt: skip
         unit = rf"(?:{any_spelling(units)})(?![a-z/])" if units else r"(?!)"
         named = rf"\b(?:{names})"
-        self.units, self.plausible, self.alone, self.usual = units, plausible, alone, usual
+        self.units, self.plausible, self.alone, self.called = units, plausible, alone, called
+        self.has_bounds = bounds
         self.named = re.compile(named)
         self.before = re.compile(rf"{named}{_GAP}$")
-        number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)"
+        number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)(?:/\d{{2,3}}\b)?"
         self.asked = [re.compile(
             rf"{named}(?!\w)(?:[^\d.;?|]{{0,12}}?(?:(?P<down>{BELOW})|(?P<up>{ABOVE}))|[^\d.;?|]{{0,15}}?) ?{number}"
             rf"(?: ?(?P<unit>{unit})|{_OTHER_UNIT})"
@@ -94,7 +96,7 @@ class _Quantity:
     def bounds_in(self, text: str) -> Iterator[_Range]:
         """Yield the bounds and ranges of the quantity in ``text``, in its first unit."""
         last = 0
-        for match in self.bound.finditer(text):
+        for match in self.bound.finditer(text) if self.has_bounds else ():
             low, unit = float(match["low"]), match["unit"] or match["first"]
             factor = self.units.get(unit or "", 1)
             named = bool(match["name"] or self.before.search(text, 0, match.start()))
@@ -133,20 +135,28 @@ _QUANTITIES: Final = (
     _Quantity("crcl|clcr|e?gfr|creatinine clearance|glomerular filtration rate", {"ml/min": 1}, (1, 200), alone=True),
     _Quantity("inr", {}, (0.5, 20)),
     _Quantity(
-        r"glucose|sugar|b[gs]l?|\w*zucker|glukose|glucosa|gl[iu]cemia", {"mg/dl": 1, "mmol/l": 18}, (15, 1500),
-        usual=(70, 180, "hypoglycemia", "hyperglycemia"),
+        r"glucose|sugar|b[gs]l?|bms?|\w*zucker|glukose|glucosa|gl[iu]cemia", {"mg/dl": 1, "mmol/l": 18}, (15, 1500),
+        called=((0, 70, "hypoglycemia"), (180.1, math.inf, "hyperglycemia")),
     ),
     _Quantity(
-        r"potassium|kalium|potasio|(?<!vitamin )k\+?", _ION, (1, 12), usual=(3.5, 5.0, "hypokalemia", "hyperkalemia")
+        r"potassium|kalium|potasio|(?<!vitamin )k\+?", _ION, (1, 12),
+        called=((0, 3.5, "hypokalemia"), (5.01, math.inf, "hyperkalemia")),
     ),
     _Quantity(
-        r"sodium|natrium|sodio|na\+?", _ION, (90, 200), usual=(135, 145, "hyponatremia", "hypernatremia")
+        r"sodium|natrium|sodio|na\+?", _ION, (90, 200),
+        called=((0, 135, "hyponatremia"), (145.1, math.inf, "hypernatremia")),
     ),
     _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.2, 25)),
     _Quantity(r"ha?emoglobin|hb", {"g/dl": 1, "g/l": 0.1}, (2, 25)),
+    _Quantity(
+        r"(?:blood |arterial |systolic )?pressure|s?bp|systolic|blutdruck|tensi[oó]n|presi[oó]n(?: arterial)?", {"mmhg": 1}, (50, 300),
+        called=((0, 90, "hypotension"), (130, 180, "hypertension"), (180, math.inf, "severe hypertension")),
+        bounds=False,
+    ),
 )  # fmt: skip
 """Of years that are no age, such as an interval, bounds are not read. The range of glucose is from the ADA's levels of
-hypoglycaemia and its goal after meals; those of the ions are a clinical laboratory's."""
+hypoglycaemia and its goal after meals; those of the ions are a clinical laboratory's, those of the systolic pressure the
+ACC and AHA's (2017)."""
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
@@ -185,10 +195,10 @@ def value_names(question: str, bounded_in: str | None = None) -> str:
 def abnormal_values(question: str) -> list[tuple[str, str]]:
     """Return the names of the patient's values outside the reference range, each with what such a value is called."""
     return [
-        (value.name.strip(), low if value.amount < lowest else high)
+        (value.name.strip(), called)
         for value in _values(question)
-        for lowest, highest, low, high in [value.quantity.usual]
-        if not lowest <= value.amount <= highest
+        for low, high, called in value.quantity.called
+        if low <= value.amount < high
     ]
 
 
