@@ -51,7 +51,7 @@ class _Quantity:
         asked: How a question gives the value, where that is not a number with a unit.
         not_after: What a bound does not follow.
         called: What values of adults in a range, in the first unit, are called.
-        bounds: Whether a text's bounds say for whom it speaks; those of a blood pressure are mostly goals.
+        bounds: Whether a text's bounds say for whom it speaks. Those of a blood pressure are goals, and quoted as asked.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class _Quantity:
         self.has_bounds = bounds
         self.named = re.compile(named)
         self.before = re.compile(rf"{named}{_GAP}$")
-        number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)(?:/\d{{2,3}}\b)?"
+        number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)"
         self.asked = [re.compile(
             rf"{named}(?!\w)(?:[^\d.;?|]{{0,12}}?(?:(?P<down>{BELOW})|(?P<up>{ABOVE}))|[^\d.;?|]{{0,15}}?) ?{number}"
             rf"(?: ?(?P<unit>{unit})|{_OTHER_UNIT})"
@@ -149,14 +149,14 @@ _QUANTITIES: Final = (
     _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.2, 25)),
     _Quantity(r"ha?emoglobin|hb", {"g/dl": 1, "g/l": 0.1}, (2, 25)),
     _Quantity(
-        r"(?:blood |arterial |systolic )?pressure|s?bp|systolic|blutdruck|tensi[oó]n|presi[oó]n(?: arterial)?", {"mmhg": 1}, (50, 300),
+        r"(?:blood |arterial |systolic )?pressure|s?bp|systolic|blutdruck|tensi[oó]n|presi[oó]n(?: arterial)?",
+        {"mmhg": 1}, (50, 300), bounds=False,
         called=((0, 90, "hypotension"), (130, 180, "hypertension"), (180, math.inf, "severe hypertension")),
-        bounds=False,
     ),
 )  # fmt: skip
 """Of years that are no age, such as an interval, bounds are not read. The range of glucose is from the ADA's levels of
-hypoglycaemia and its goal after meals; those of the ions are a clinical laboratory's, those of the systolic pressure the
-ACC and AHA's (2017)."""
+hypoglycaemia and its goal after meals; those of the ions are a clinical laboratory's; those of the systolic pressure
+are from the guideline of the ACC and AHA (2017)."""
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
@@ -181,7 +181,8 @@ def without_values(question: str) -> str:
     """Return ``question``, folded, without the patient's values: a text holds bounds around them, not their numbers."""
     folded = _folded(question)
     for value in sorted(_values(question), key=lambda each: -each.start):
-        folded = f"{folded[: value.start]} {folded[value.end :]}"
+        if value.quantity.has_bounds:
+            folded = f"{folded[: value.start]} {folded[value.end :]}"
     return folded
 
 
