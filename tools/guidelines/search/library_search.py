@@ -19,6 +19,7 @@ from tools.language.folding import without_accents
 from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import telling, term_rareness
 from tools.language.quotable_units import term_set, units
+from tools.language.vocabulary.misspellings import with_corrections
 from tools.types import Passage
 
 STRONG_FROM = 0.56
@@ -51,7 +52,7 @@ class LibrarySearch:
         """Return the best ``limit`` passages of the documents in ``chosen``, including those of ``scope``."""
         snapshot = self._shelves.snapshot(scope)
         refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
-        expansion = expansion or QueryExpansion()
+        expansion = with_corrections(question, expansion or QueryExpansion(), snapshot.counts)
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))
         held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]

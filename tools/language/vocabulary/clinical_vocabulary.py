@@ -49,7 +49,7 @@ def shortened(word: str) -> tuple[str, ...]:
     start = word.removesuffix("s")
     if len(start) < _SHORTEST_START or is_english(word):
         return ()
-    found = {stem(full): full for full in sorted(_english_words(), reverse=True) if full.startswith(start)}
+    found = {stem(full): full for full in sorted(english_words(), reverse=True) if full.startswith(start)}
     return tuple(sorted(found.values())) if len(found) <= _MOST_MEANT else ()
 
 
@@ -60,7 +60,7 @@ def begins_word(start: str) -> bool:
 
 @cache
 def _starts(length: int) -> frozenset[str]:
-    return frozenset(word[:length] for word in (*_english_words(), *ranks("en")))
+    return frozenset(word[:length] for word in (*english_words(), *ranks("en")))
 
 
 def translations(words: Sequence[str], language: Language) -> Iterator[Translation]:
@@ -93,11 +93,12 @@ def is_known_word(word: str) -> bool:
 
 def is_english(word: str) -> bool:
     """Return whether ``word``, in lower case, is itself an English word, ordinary or clinical, or the plural of one."""
-    return word in ranks("en") or not _english_words().isdisjoint((word, word.removesuffix("s")))
+    return word in ranks("en") or not english_words().isdisjoint((word, word.removesuffix("s")))
 
 
 @cache
-def _english_words() -> frozenset[str]:
+def english_words() -> frozenset[str]:
+    """Return the English words of the vocabularies, in lower case."""
     clinical = [term for name in ("de", "es", "abbreviations") for _, terms in entries(f"{name}.tsv") for term in terms]
     return _words(clinical)
 
@@ -105,7 +106,7 @@ def _english_words() -> frozenset[str]:
 @cache
 def _english_stems() -> frozenset[str]:
     forms = _words(f"{word} {others}" for word, others in word_entries("word_forms").items())
-    return frozenset(map(stem, [*_english_words(), *forms, *filter(is_ordinary, ranks("en"))]))
+    return frozenset(map(stem, [*english_words(), *forms, *filter(is_ordinary, ranks("en"))]))
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:

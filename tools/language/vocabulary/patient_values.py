@@ -51,7 +51,7 @@ class _Quantity:
         asked: How a question gives the value, where that is not a number with a unit.
         not_after: What a bound does not follow.
         called: What values of adults in a range, in the first unit, are called.
-        bounds: Whether a text's bounds say for whom it speaks. Those of a blood pressure are goals, and quoted as asked.
+        bounds: Whether a text's bounds say for whom it speaks. A blood pressure's are goals, and quoted as asked.
     """
 
     def __init__(
