@@ -679,6 +679,10 @@ def test_a_mention_of_the_subject_below_another_heading_is_no_clear_answer(
         ("Dose of it in liver failure?", {"hepatic_dosing"}),
         ("starting dose and side effects", {"dosage", "warnings"}),
         ("What is it used for?", {"indications"}),
+        ("When must it not be used?", {"contraindications"}),
+        ("Who shouldnt have it?", {"contraindications"}),
+        ("Is it allowed in gout?", {"contraindications"}),
+        ("Which patient may have it?", set[str]()),
         ("How old is it?", set[str]()),
     ],
 )

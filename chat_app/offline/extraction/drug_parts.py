@@ -6,6 +6,7 @@ words by which it is asked for; they count as words of the section's heading.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -27,7 +28,7 @@ _MORE: Final = {
     "boxed_warning": "warns",
     "indications": "conditions",
     "dosage": "maximum max start starting started loading how given taken titrate",
-    "contraindications": "avoid allergy allergic hypersensitivity forbidden cannot never safe",
+    "contraindications": "avoid allergy allergic hypersensitivity forbidden cannot never safe allowed permitted banned use given",
     "warnings": "safe safety risk risks harm danger toxicity",
     "monitoring": "laboratory follow-up",
     "interactions": "combined combine combination mix together",
@@ -70,6 +71,11 @@ _SECTIONS_OF: Final = {
     word: [part for part, words in _LABEL.items() if word in term_set(words)]
     for word in term_set(" ".join(_LABEL.values()))
 }
+_NOT_USED: Final = re.compile(
+    r"\b(?:not|never|cannot|(?:ca|could|do|does|is|are|may|must|should|would|wo)n?['’]?t)(?: to)?(?: be)? "
+    r"(?:use|give|take|start|prescribe|have|get)[dnr]?\b",
+    re.IGNORECASE,
+)
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on what a medicine may do; what labels say of a pair is quoted from these."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
@@ -84,9 +90,12 @@ def record_parts(question: str) -> tuple[str, ...]:
 def asked_sections(question: str) -> frozenset[str]:
     """Return the sections of a label that ``question`` asks for.
 
-    A word that several sections share asks for the one that the question's other words ask for.
+    A word that several sections share asks for the one that the question's other words ask for. When a medicine must
+    not be used is in its contraindications.
     """
     named = [_SECTIONS_OF[word] for word in term_set(question) if word in _SECTIONS_OF]
+    if _NOT_USED.search(question):
+        named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
 
