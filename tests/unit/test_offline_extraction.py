@@ -604,7 +604,7 @@ def test_the_asked_medicines_record_comes_before_what_is_said_of_others() -> Non
     )
     question = "Is lithium safe in women who plan a pregnancy?"
     answer = compose(question, gather([told, drug("lithium", lithium)])).text
-    assert answer.startswith("lithium, pregnancy:\n\n- Monitor serum levels during pregnancy. [7]")
+    assert "lithium, pregnancy:\n\n- Monitor serum levels during pregnancy. [7]" in answer.split("- Women who plan")[0]
     assert answer.endswith("safe in pregnancy. [1]")
 
 
@@ -764,6 +764,7 @@ def test_what_a_label_says_on_some_patients_is_given_where_they_are_asked_about(
     [
         ("ceftriaxone in newborns", True),
         ("ceftriaxone in pregnancy", False),
+        ("ceftriaxone in children", False),
         ("is ceftriaxone ok for a 5 year old", False),
     ],
 )

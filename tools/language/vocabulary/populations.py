@@ -27,6 +27,7 @@ _AGE_OF_A_CHILD: Final = (
     r"|\b(?:to|until|under|below|before) (?:[1-9]|1[0-7]) years (?:of age|old)"
 )
 _SAID_OF_CHILDREN: Final = re.compile(f"{UNDER_18}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
+_SAID_OF_ALL_CHILDREN: Final = re.compile(f"{_WORDS['children']}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
 _SAID_OF_OLDER: Final = re.compile(
     r"\b(?:older|(?:old|advanced|increasing) age|(?:6[5-9]|[7-9]\d) (?:years|or (?:more|older))"
     r"|(?:aged?|over) (?:6[5-9]|[7-9]\d))\b",
@@ -45,7 +46,8 @@ def names_children(text: str) -> bool:
 
 
 def speaks_of(text: str, population: Population) -> bool:
-    """Return whether ``text`` names the group, or an age of it."""
+    """Return whether ``text`` names the group, or an age of it; what is said of infants is not said of all children."""
     if population == "older patients" and _SAID_OF_OLDER.search(text):
         return True
-    return NAMED[population].search(text) is not None or (population in YOUNG and names_children(text))
+    said_of_all = population in YOUNG and _SAID_OF_ALL_CHILDREN.search(text)
+    return bool(said_of_all or NAMED[population].search(text))
