@@ -137,6 +137,53 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "How is asthma diagnosed in adults?",
             "How is asthma diagnosed in adults?",
         ),
+        (
+            "dose of prednisone for asthma",
+            ("prednisone",),
+            "same for a child of ten?",
+            "dose of prednisone for asthma for a child of ten?",
+        ),
+        ("duloxetine max for depression", ("duloxetine",), "for fibromyalgia?", "duloxetine max for fibromyalgia?"),
+        ("duloxetine max for depression", ("duloxetine",), "anxiety max?", "anxiety max (duloxetine)?"),
+        (
+            "switching heparin to apixaban",
+            ("heparin", "apixaban"),
+            "and to rivaroxaban instead?",
+            "switching heparin to rivaroxaban instead?",
+        ),
+        ("reversal of apixaban", ("apixaban",), "and if it's warfarin", "reversal of warfarin?"),
+        (
+            "metformin with an eGFR of 50",
+            ("metformin",),
+            "what if it drops to 25",
+            "metformin with an eGFR of 50, it drops to 25?",
+        ),
+        (
+            "dose of metformin",
+            ("metformin",),
+            "his eGFR is 40 though",
+            "dose of metformin, his eGFR is 40 though?",
+        ),
+        ("zolpidem dose", ("zolpidem",), "she's 85 and confused", "zolpidem dose, she's 85 and confused?"),
+        (
+            "How long is warfarin given before surgery?",
+            ("warfarin",),
+            "how long afterwards",
+            "How long is warfarin given before surgery, how long afterwards?",
+        ),
+        (
+            "dose of metformin",
+            ("metformin",),
+            "eGFR 25 on spironolactone, which diuretic is that",
+            "eGFR 25 on spironolactone, which diuretic is that",
+        ),
+        (
+            "dose of metformin",
+            ("metformin",),
+            "calcium and iron - a gap between them?",
+            "calcium and iron - a gap between them?",
+        ),
+        ("dose of metformin", ("metformin",), "INR 9 without bleeding, what now?", "INR 9 without bleeding, what now?"),
     ],
 )
 def test_a_follow_up_is_completed_from_the_question_before(

@@ -28,7 +28,8 @@ _MORE: Final = {
     "boxed_warning": "warns",
     "indications": "conditions",
     "dosage": "maximum max start starting started loading how given taken titrate",
-    "contraindications": "avoid allergy allergic hypersensitivity forbidden cannot never safe allowed permitted banned use given",
+    "contraindications": "avoid allergy allergic hypersensitivity forbidden cannot never safe allowed permitted banned"
+    " use given",
     "warnings": "safe safety risk risks harm danger toxicity",
     "monitoring": "laboratory follow-up",
     "interactions": "combined combine combination mix together",

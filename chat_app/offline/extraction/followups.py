@@ -16,7 +16,7 @@ from typing import Final
 
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import Exchange
-from chat_app.offline.extraction.drug_parts import only_parts
+from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import opposite_of
 from chat_app.offline.extraction.reading import gather
@@ -27,10 +27,12 @@ from tools.language.folding import fold_name
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
 from tools.language.vocabulary.patient_values import value_names
+from tools.language.vocabulary.populations import populations_in
 
 _POLITE: Final = re.compile(r"^\s*(?:ok(?:ay)?|thanks|thank you)\b\W+(?=\w)", re.IGNORECASE)
 _LEAD: Final = re.compile(
-    r"^\s*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y)\b[,.!]?\s*)+",
+    r"^\s*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
+    r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
     re.IGNORECASE,
 )
 _PRONOUN: Final = re.compile(
@@ -38,19 +40,29 @@ _PRONOUN: Final = re.compile(
     r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
     re.IGNORECASE,
 )
-_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his)\b", re.IGNORECASE)
+_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECASE)
 """Means the patient of the question before."""
 _ADDED: Final = re.compile(r"\b(?:as well|also|on top|too(?=[,.?!]|$))", re.IGNORECASE)
 """Says that something is added to the question before, such as a second medicine."""
+_GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
+"""Says that something comes after, before or in the place of what was asked about before."""
+_CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
 _ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
 _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b"
-_JOINT: Final = r"\b(?:in|for|of|with)\b"
+_JOINT: Final = r"\b(?:in|for|of|with|to)\b"
+_ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
 # A verb, and no "the", which would refer to what was said before.
 _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
 _PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
+_STATE: Final = re.compile(
+    r"\b(?:if|when) it (?:was|were|drops?|falls?|rises?|goes|gets|grew|climbs?|becomes|stays)\b"
+    r"|\b(?:after|before) (?:that|this)(?! \w)",
+    re.IGNORECASE,
+)
+"""This "it" means a value, a finding or a situation, and no medicine."""
 _OFFER: Final = re.compile(
     "|".join(re.escape(phrases.said(phrases.DID_YOU_MEAN, language)) for language in LANGUAGES).replace(
         re.escape("{names}"), "(.+?)"
@@ -60,12 +72,14 @@ _YES: Final = re.compile(
     r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did)|ja|genau|richtig|sí)\b[^?]{0,30}$",
     re.IGNORECASE,
 )
-_DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b", re.IGNORECASE)
+_DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IGNORECASE)
 """What only a medicine has: other parts of a label may be asked for without meaning the medicine before."""
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 _FEW: Final = 5
 """Terms of a question that only narrows the one before."""
+_FEWEST: Final = 2
+"""Terms of one that needs no other sign of it."""
 
 
 def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
@@ -104,13 +118,14 @@ def _confirmed(question: str, before: str, answer: str) -> str:
 
 
 def _completed(question: str, before: str, evidence: Evidence) -> str:
-    if not before or not is_follow_up(question):
+    known = subjects(before, evidence)
+    if not before or not (is_follow_up(question) or (known and _asks_dose(question))):
         return question
     rest = _ENDING.sub("", _LEAD.sub("", question))
-    before, known = _ENDING.sub("", before), subjects(before, evidence)
-    if _PRONOUN.search(rest):
+    before = _ENDING.sub("", before)
+    if _PRONOUN.search(rest) and not (known and _STATE.search(question)):
         return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({before})?"
-    if known and _asks_part(rest):
+    if known and (_asks_part(rest) or _asks_dose(rest)):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
     if replaced := _replaced(before, rest, known):
         return replaced
@@ -127,9 +142,12 @@ def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
 
 def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     """Return ``before`` with ``rest`` in the place of words of its kind; empty where it has none."""
-    kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b.*"] if _PLACE.match(rest) else []
-    if len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not _ADDED.search(rest):
-        kinds += map(re.escape, known)
+    kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if _PLACE.match(rest) else []
+    if other_use := _other_use(before, rest):
+        kinds.append(other_use)
+    elif len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not (_ADDED.search(rest) or _PATIENT.match(rest)):
+        one = sum(not is_ordinary(word) for word in _names(rest)) == 1
+        kinds += map(re.escape, known[-1:] if one else known)
     if _ways(rest):
         kinds += map(re.escape, _ways(before))
     if other_side := opposite_of(rest):
@@ -140,6 +158,13 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
         return ""
     places = chain([rest], repeat(""))
     return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"
+
+
+def _other_use(before: str, rest: str) -> str:
+    """Return the pattern of what a medicine is for in ``before`` where ``rest`` names another use; empty otherwise."""
+    use = rf"\bfor\b(?:(?! {_PLACES})[^,;:])*"
+    asked = re.match(r"for\b", rest, re.IGNORECASE) and not populations_in(rest) and not value_names(rest)
+    return use if asked and not label_terms().members_in(rest) and re.search(use, before, re.IGNORECASE) else ""
 
 
 def _ways(text: str) -> list[str]:
@@ -155,16 +180,42 @@ def is_follow_up(question: str) -> bool:
         return False
     if len(terms(question)) <= _FEW and _PLACE.match(question):
         return True
-    most = 1 if _INTERROGATIVE.match(question) else 2
-    return 1 <= len(terms(question)) <= most and len(question.split()) <= _FEW
+    words = len(terms(question) if _unusual(question) else _words(question))
+    most = 1 if _INTERROGATIVE.match(question) else _FEWEST
+    return 1 <= words <= most and len(question.split()) <= _FEW
 
 
 def _refers(question: str) -> bool:
     """Return whether ``question`` says that it goes on from the one before."""
-    pronoun = _PRONOUN.search(question) and not (_EXPLETIVE.search(question) and _unusual(question))
-    if _LEAD.match(question) or ((pronoun or _ADDED.search(question)) and len(terms(question)) <= _FEW):
+    short = len(terms(question)) <= _FEW
+    if _LEAD.match(question) or (short and (_ADDED.search(question) or _GOES_ON.search(question))):
+        return True
+    if short and (_means_before(question) or _gives_value(question)):
         return True
     return _PATIENT.search(question) is not None and not _unusual(question)
+
+
+def _means_before(question: str) -> bool:
+    """Return whether a pronoun means what was said before, and nothing in an earlier clause of ``question``."""
+    pronoun = _PRONOUN.search(question)
+    if pronoun is None or (_EXPLETIVE.search(question) and _unusual(question)):
+        return False
+    *earlier, _ = _CLAUSES.split(question[: pronoun.start()])
+    return not any(_unusual(clause) or len(terms(clause)) > _FEWEST for clause in earlier)
+
+
+def _gives_value(question: str) -> bool:
+    """Return whether ``question`` asks nothing but says a value of the patient, or a word or two of him or her."""
+    if _ASKING.search(question):
+        return False
+    names = fold_name(value_names(question)).split()
+    rest = " ".join(word for word in fold_name(question).split() if word not in names)
+    return not _unusual(rest) if names else bool(_PATIENT.search(question)) and len(_words(question)) <= _FEWEST
+
+
+def _words(question: str) -> list[str]:
+    """Return the terms that are no numbers."""
+    return [term for term in terms(question) if not term.isdecimal()]
 
 
 def _asks_part(question: str) -> bool:
@@ -175,15 +226,29 @@ def _asks_part(question: str) -> bool:
     return only_parts(asked)
 
 
+def _asks_dose(question: str) -> bool:
+    """Return whether ``question`` asks in a few words for a dose, and names no medicine."""
+    asked = "dosage" in asked_sections(question) and not _INTERROGATIVE.match(question)
+    return asked and len(terms(question)) <= _FEW and not _may_be_medicine(question)
+
+
 def _unusual(question: str) -> bool:
     """Return whether ``question`` has a word that is not an everyday one, such as the name of its subject."""
-    return not all(map(is_ordinary, re.findall(r"[^\W_]+", question.lower())))
+    return not all(map(is_ordinary, re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())))
 
 
 def _may_be_medicine(text: str) -> bool:
     """Return whether a medicine, or an uncommon word that is no disease, form or value, is what ``text`` is about."""
     if _INTERROGATIVE.match(text) or _PLACE.match(text.removeprefix("for ")):
         return False
-    named = {*CONTEXT, *fold_name(value_names(text)).split()}
-    words = [word for word in fold_name(text).split() if not (word in named or word.isdigit() or is_form_word(word))]
+    words = _names(text)
     return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
+
+
+def _names(text: str) -> list[str]:
+    """Return the words of ``text`` that may be names: no form, value, pronoun or single letter."""
+    left_out = {*CONTEXT, *fold_name(value_names(text)).split()}
+    words = fold_name(_GOES_ON.sub("", _PATIENT.sub("", text))).split()
+    return [
+        word for word in words if not (word in left_out or len(word) < 2 or word[0].isdigit() or is_form_word(word))
+    ]
