@@ -8,7 +8,7 @@ from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
-from tools.language.vocabulary.patient_values import fits_patient, without_values
+from tools.language.vocabulary.patient_values import abnormal_values, fits_patient, with_new_values, without_values
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,38 @@ def test_rows_below_a_caption_with_the_medicine_are_about_it() -> None:
     )
     asked = read_question("zorbium, potassium 5.2", subjects=["zorbium"], medicines=["zorbium"])
     assert [each.is_aside for each in scored(asked, [EvidencePassage(table)])] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("question", "added", "expected"),
+    [
+        ("zorbium with an eGFR of 70, and normal sodium", "eGFR 40", "zorbium with an eGFR of 40, and normal sodium"),
+        ("zorbium when CrCl is 45", "when it drops to 20", "zorbium when CrCl is 20"),
+        ("zorbium at CrCl below 50: dose", "above 60?", "zorbium at CrCl above 60: dose"),
+        ("zorbium at CrCl 45: dose", "under 30?", "zorbium at CrCl under 30: dose"),
+        ("zorbium at eGFR 70, potassium 4.4", "K is 5.8", "zorbium at eGFR 70, potassium 5.8"),
+        ("zorbium at eGFR 70, potassium 4.4", "and at 20?", "zorbium at eGFR 70, potassium 4.4"),
+        ("zorbium at eGFR 45", "500 mg twice a day?", "zorbium at eGFR 45"),
+        ("zorbium at eGFR 45", "for 5 days?", "zorbium at eGFR 45"),
+    ],
+)
+def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, expected: str) -> None:
+    assert with_new_values(question, added) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "called"),
+    [
+        ("BP 195/110, feels well", [("bp", "severe hypertension")]),
+        ("blood pressure 85/50 after the dose", [("blood pressure", "hypotension")]),
+        ("bp 120/70", []),
+        ("RR 24, sats 95", []),
+        ("bm 3.1, awake", [("bm", "hypoglycemia")]),
+    ],
+)
+def test_a_value_outside_its_range_is_named(question: str, called: list[tuple[str, str]]) -> None:
+    assert abnormal_values(question) == called
+
+
+def test_the_numbers_of_a_blood_pressure_stay_in_the_question() -> None:
+    assert "140/90" in without_values("Which home BP corresponds to 140/90 in clinic?")

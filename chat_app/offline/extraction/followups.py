@@ -26,7 +26,7 @@ from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
-from tools.language.vocabulary.patient_values import value_names
+from tools.language.vocabulary.patient_values import value_names, with_new_values
 from tools.language.vocabulary.populations import populations_in
 
 _POLITE: Final = re.compile(r"^\s*(?:ok(?:ay)?|thanks|thank you)\b\W+(?=\w)", re.IGNORECASE)
@@ -127,8 +127,12 @@ def _completed(question: str, before: str, evidence: Evidence) -> str:
         return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({before})?"
     if known and (_asks_part(rest) or _asks_dose(rest)):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
-    if replaced := _replaced(before, rest, known):
+    renewed = with_new_values(before, rest)
+    if renewed != before and len(terms(value_names(rest))) + 1 >= len(_words(rest)):
+        return f"{renewed}?"
+    if replaced := _replaced(renewed, rest, known):
         return replaced
+    before = renewed
     return f"{before}{' ' if _PLACE.match(rest) else ', '}{rest}?" if rest else before
 
 

@@ -12,6 +12,8 @@ from tools.language.figures import ABOVE, BELOW, DECIMAL, LESS, MORE, any_spelli
 
 _OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
 _NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"
+_BOUND_BEFORE: Final = re.compile(rf"(?:{BELOW}|{ABOVE}) ?$", re.IGNORECASE)
+_A_NUMBER: Final = re.compile(rf"(?:(?:{BELOW}|{ABOVE}) ?)?{_NUMBER}")
 _BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
 """What follows a number without a unit."""
 _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
@@ -36,6 +38,8 @@ class _Value(NamedTuple):
     amount: float
     quantity: _Quantity
     name: str
+    said: str
+    """The number as it was given, with its unit and with what makes it a bound."""
     start: int
     end: int
 
@@ -90,7 +94,9 @@ class _Quantity:
             if len(likely) == 1:
                 more = _MORE_THAN if parts.get("up") else 1 / _MORE_THAN if parts.get("down") else 1
                 start = match.start("number")
-                return _Value(likely[0] * more, self, question[match.start() : start], start, match.end())
+                bound = parts.get("up") or parts.get("down") or ""
+                said = f"{bound} {question[start : match.end()]}".strip()
+                return _Value(likely[0] * more, self, question[match.start() : start], said, start, match.end())
         return None
 
     def bounds_in(self, text: str) -> Iterator[_Range]:
@@ -184,6 +190,23 @@ def without_values(question: str) -> str:
         if value.quantity.has_bounds:
             folded = f"{folded[: value.start]} {folded[value.end :]}"
     return folded
+
+
+def with_new_values(question: str, added: str) -> str:
+    """Return ``question`` with the patient's values that ``added`` gives anew in their places.
+
+    A number alone, as in "and below 30?", is a new value of the only one that ``question`` gives.
+    """
+    given, new = _values(question), {value.quantity: value.said for value in _values(added)}
+    numbers = [*_A_NUMBER.finditer(_folded(added))]
+    if not new and len(given) == len(numbers) == 1 and (named := given[0].quantity.named.search(given[0].name)):
+        again = _values(f"{named[0]} {added[numbers[0].start() :]}")
+        new = {value.quantity: value.said for value in again if value.quantity is given[0].quantity}
+    if len(_folded(question)) == len(question):
+        for value in sorted((each for each in given if each.quantity in new), key=lambda each: -each.start):
+            before = _BOUND_BEFORE.sub("", question[: value.start])
+            question = f"{before}{new[value.quantity]}{question[value.end :]}"
+    return question
 
 
 def value_names(question: str, bounded_in: str | None = None) -> str:
