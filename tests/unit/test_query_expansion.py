@@ -153,9 +153,10 @@ def test_a_spanish_name_leads_to_the_english_one() -> None:
     assert expanded("dosis de metformina en insuficiencia renal", "insuficiencia renal").same
 
 
-def test_an_english_question_is_not_translated() -> None:
+def test_an_english_question_is_not_read_as_german() -> None:
     found = EXPANDER.expand("When do patients die after a stroke?")
-    assert (found.language, found.expansions) == ("en", ())
+    assert found.language == "en"
+    assert [(one.asked, one.same) for one in found.expansions] == [("die", ("mortality", "death"))]
 
 
 def test_without_an_index_the_shipped_names_serve() -> None:
@@ -183,3 +184,15 @@ def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> N
 def test_the_parts_of_contractions_are_not_searched_for() -> None:
     question = "Isn't the patient's dose what's wrong? Don’t they’re"
     assert asked_terms(question, EXPANDER.expand(question)) == ("patient", "dose", "wrong")
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "meant"),
+    [
+        ("labetalol iv in pregnancy", "iv", "intravenous"),
+        ("salbutamol prn alone", "prn", "as needed"),
+        ("CAP in a smoker", "cap", "community-acquired pneumonia"),
+    ],
+)
+def test_an_abbreviation_that_is_noise_in_a_drug_name_is_expanded(question: str, asked: str, meant: str) -> None:
+    assert expanded(question, asked).same == (meant,)

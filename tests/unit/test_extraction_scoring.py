@@ -1,0 +1,51 @@
+"""What the extractor counts of a question, and which units it quotes."""
+
+import pytest
+
+from chat_app.offline.extraction.evidence import EvidencePassage, WeightedTerm
+from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.scoring import scored
+from chat_app.offline.extraction.selection import select
+from tools.language.quotable_units import ordered_terms
+
+ZORBIN = "Zorbin is given for hallux gout in adults."
+
+
+@pytest.mark.parametrize(
+    ("question", "held"),
+    [
+        ("zorbin for hallux gout", 1.0),
+        ("138 fine, want zorbin for hallux gout w pt", 1.0),
+        ("zorbin for hallux gout in strumosis", 0.75),
+    ],
+)
+def test_everyday_words_numbers_and_unread_abbreviations_that_no_text_holds_do_not_count(
+    question: str, held: float
+) -> None:
+    terms = [WeightedTerm(term, 1.0) for term in ordered_terms(question)]
+    best = scored(read_question(question, terms), [EvidencePassage(ZORBIN)])[0]
+    assert best.held == pytest.approx(held)
+
+
+def test_a_word_of_a_phrase_in_other_words_counts_as_related() -> None:
+    terms = [WeightedTerm("drip", 1.0, ("intravenous infusion",)), WeightedTerm("zorbin", 1.0)]
+    found = scored(
+        read_question("zorbin drip", terms),
+        [
+            EvidencePassage(text)
+            for text in ("Zorbin by intravenous infusion.", "Zorbin intravenous is new.", "Zorbin is a tablet.")
+        ],
+    )
+    assert [each.held for each in found] == sorted((each.held for each in found), reverse=True)
+    assert [(len(each.own), len(each.near)) for each in found] == [(2, 0), (1, 1), (1, 0)]
+
+
+def test_an_age_does_not_displace_the_sentence_that_answers() -> None:
+    best = "Do not withhold treatment because of falls alone."
+    others = [
+        "Blood pressure is measured lying and standing at every visit in patients aged 75 years or older who walk.",
+        "Over 80 years the hearing of patients is measured by a whispered voice test behind the good ear first.",
+        "Patients above 85 years have their weight, appetite and grip strength measured once a year by a trained nurse.",
+    ]
+    question = read_question("90 year old who falls: withhold treatment, patients measured?")
+    assert best in [each.unit.text for each in select(question, [EvidencePassage("\n".join([*others, best]))]).quotes]
