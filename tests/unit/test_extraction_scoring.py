@@ -45,7 +45,7 @@ def test_an_age_does_not_displace_the_sentence_that_answers() -> None:
     others = [
         "Blood pressure is measured lying and standing at every visit in patients aged 75 years or older who walk.",
         "Over 80 years the hearing of patients is measured by a whispered voice test behind the good ear first.",
-        "Patients above 85 years have their weight, appetite and grip strength measured once a year by a trained nurse.",
+        "Patients above 85 years have their weight, appetite and grip strength measured once a year by a nurse.",
     ]
     question = read_question("90 year old who falls: withhold treatment, patients measured?")
     assert best in [each.unit.text for each in select(question, [EvidencePassage("\n".join([*others, best]))]).quotes]
