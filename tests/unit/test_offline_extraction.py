@@ -174,6 +174,12 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         (
             "dose of metformin",
             ("metformin",),
+            "she takes spironolactone, is that a problem",
+            "she takes spironolactone, is metformin a problem?",
+        ),
+        (
+            "dose of metformin",
+            ("metformin",),
             "eGFR 25 on spironolactone, which diuretic is that",
             "eGFR 25 on spironolactone, which diuretic is that",
         ),

@@ -205,7 +205,8 @@ def _means_before(question: str) -> bool:
     if pronoun is None or (_EXPLETIVE.search(question) and _unusual(question)):
         return False
     *earlier, _ = _CLAUSES.split(question[: pronoun.start()])
-    return not any(_unusual(clause) or len(terms(clause)) > _FEWEST for clause in earlier)
+    own = [clause for clause in earlier if not _PATIENT.search(clause)]
+    return not any(_unusual(clause) or len(terms(clause)) > _FEWEST for clause in own)
 
 
 def _gives_value(question: str) -> bool:
