@@ -147,7 +147,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ("duloxetine max for depression", ("duloxetine",), "anxiety max?", "anxiety max (duloxetine)?"),
         (
             "switching heparin to apixaban",
-            ("heparin", "apixaban"),
+            ("apixaban", "heparin"),
             "and to rivaroxaban instead?",
             "switching heparin to rivaroxaban instead?",
         ),

@@ -152,6 +152,10 @@ def test_rows_below_a_caption_with_the_medicine_are_about_it() -> None:
         ("zorbium at eGFR 70, potassium 4.4", "and at 20?", "zorbium at eGFR 70, potassium 4.4"),
         ("zorbium at eGFR 45", "500 mg twice a day?", "zorbium at eGFR 45"),
         ("zorbium at eGFR 45", "for 5 days?", "zorbium at eGFR 45"),
+        ("zorbium at eGFR 45", "after 2 doses?", "zorbium at eGFR 45"),
+        ("zorbium at eGFR 45", "at week 12?", "zorbium at eGFR 45"),
+        ("zorbium at eGFR 45", "and in stage 3?", "zorbium at eGFR 45"),
+        ("Dosis von Zorbium bei einer GFR von 45", "und unter 30?", "Dosis von Zorbium bei einer GFR von unter 30"),
     ],
 )
 def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, expected: str) -> None:

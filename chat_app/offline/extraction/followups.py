@@ -151,7 +151,8 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
         kinds.append(other_use)
     elif len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not (_ADDED.search(rest) or _PATIENT.match(rest)):
         one = sum(not is_ordinary(word) for word in _names(rest)) == 1
-        kinds += map(re.escape, known[-1:] if one else known)
+        last = sorted(known, key=lambda name: before.lower().find(name.lower()))[-1:]
+        kinds += map(re.escape, last if one else known)
     if _ways(rest):
         kinds += map(re.escape, _ways(before))
     if other_side := opposite_of(rest):

@@ -13,7 +13,10 @@ from tools.language.figures import ABOVE, BELOW, DECIMAL, LESS, MORE, any_spelli
 _OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
 _NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"
 _BOUND_BEFORE: Final = re.compile(rf"(?:{BELOW}|{ABOVE}) ?$", re.IGNORECASE)
-_A_NUMBER: Final = re.compile(rf"(?:(?:{BELOW}|{ABOVE}) ?)?{_NUMBER}")
+_NUMBER_ALONE: Final = re.compile(
+    r"\W*(?:(?:and|at|of|if|when|it|is|was|were|drops?|falls?|fell|rises?|rose|goes|went|gets|down|up|to|now|only|with"
+    rf"|bei|mit|und) )*(?P<bound>(?:(?:{BELOW}|{ABOVE}) ?)?{_NUMBER})(?: (?:though|then|now|instead))?\W*"
+)
 _BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
 """What follows a number without a unit."""
 _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
@@ -198,9 +201,9 @@ def with_new_values(question: str, added: str) -> str:
     A number alone, as in "and below 30?", is a new value of the only one that ``question`` gives.
     """
     given, new = _values(question), {value.quantity: value.said for value in _values(added)}
-    numbers = [*_A_NUMBER.finditer(_folded(added))]
-    if not new and len(given) == len(numbers) == 1 and (named := given[0].quantity.named.search(given[0].name)):
-        again = _values(f"{named[0]} {added[numbers[0].start() :]}")
+    number = _NUMBER_ALONE.fullmatch(_folded(added))
+    if not new and len(given) == 1 and number and (named := given[0].quantity.named.search(given[0].name)):
+        again = _values(f"{named[0]} {number['bound']}")
         new = {value.quantity: value.said for value in again if value.quantity is given[0].quantity}
     if len(_folded(question)) == len(question):
         for value in sorted((each for each in given if each.quantity in new), key=lambda each: -each.start):
