@@ -37,7 +37,7 @@ PROGRAMS: dict[str, Sequence[str]] = {
 
 async def compare(streams: int, pairs: int) -> None:
     """Print the figures of each pair, and the median of what publishing adds."""
-    _, client = CONTENDERS["Asclepius, HTTP"]
+    _, client, _ = CONTENDERS["Asclepius, HTTP"]
     pin(1)
     with replay_server() as model, tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         os.environ |= {"OPENAI_BASE_URL": model, "OPENAI_API_KEY": "none", "PYTHONPATH": str(PROJECT)}

@@ -5,7 +5,8 @@
 A model server sends every stream a delta each 20 ms (`BENCH_EVERY_MS`); each delta is the time at which it was sent.
 Every server answers over the same upstream. Printed are the processor time of the server's process per delta while all
 streams run, that of its child processes (Redis, Milvus), the delay from upstream to client, and the resident memory of
-the server's process with all streams and before them. Server and load have a core each.
+the server's process with all streams and before them. Server and load have a core each; two workers share both with
+the load, and their figures are those of the processes together.
 
 Before that, ten streams run in lockstep: each gets its next delta when its client has the last one, so that every delta
 is a read, a pass through the server and a write. On a machine that is busy with other work only this figure is of use:
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +43,9 @@ EVERY_MS = int(os.environ.get("BENCH_EVERY_MS", "20"))
 SECONDS = 6.0
 """Length of the measured part of every run."""
 _LEAD_SECONDS = 8.0
+BEGIN_SECONDS = 120
+"""Within which every stream must have begun."""
+WORKER = "chat_app.cli.web_server"
 _TURN = re.compile(r"x-turn-id: (\S+)")
 _STAMP = re.compile(rb"\d{12,}")
 _DELTA = re.compile(rb'delta\ndata: .*?"(?:text|delta)":"([^"]*)')
@@ -152,11 +157,13 @@ async def _on_page(url: str, cookie: str, load: Load) -> None:
 
 
 class Figures(NamedTuple):
-    """Processor time in µs for each token, the share of a core, delays in ms, and memory in MB."""
+    """Processor time in µs for each token, shares of a core, delays in ms, and memory in MB."""
 
     own: float
     services: float
     busy: float
+    load: float
+    """The share of a core that the clients take."""
     delays: list[float]
     memory: float
     idle: float
@@ -164,25 +171,27 @@ class Figures(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.own:6.0f} µs a token, {self.services:4.0f} µs in its services; {self.busy:4.0%} busy, "
-            f"delay p50 {percentile(self.delays, 0.5):6.0f} ms, p99 {percentile(self.delays, 0.99):6.0f} ms; "
-            f"{len(self.delays):,} tokens; memory {self.memory:.0f} MB, before {self.idle:.0f} MB"
+            f"load {self.load:4.0%}, delay p50 {percentile(self.delays, 0.5):6.0f} ms, "
+            f"p99 {percentile(self.delays, 0.99):6.0f} ms; {len(self.delays):,} tokens; "
+            f"memory {self.memory:.0f} MB, before {self.idle:.0f} MB"
         )
 
 
 async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lockstep) -> Figures:
     load, process = Load(lockstep), psutil.Process(pid)
-    idle = process.memory_info().rss / 1e6
+    idle = memory_of(process)
     async with httpx.AsyncClient(base_url=url, timeout=60) as visitor:
         await visitor.post("/auth/header")
         cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
     clients = [asyncio.ensure_future(client(url, cookie, load)) for _ in range(streams)]
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(BEGIN_SECONDS):
             while load.begun < streams:
                 await asyncio.sleep(0.1)
-        before, load.delays = cpu_seconds(process), []
+        clients_before, before, load.delays = time.process_time(), cpu_seconds(process), []
         await asyncio.sleep(SECONDS)
-        after, delays, memory = cpu_seconds(process), load.delays, process.memory_info().rss / 1e6
+        clients_took = time.process_time() - clients_before
+        after, delays, memory = cpu_seconds(process), load.delays, memory_of(process)
     finally:
         for task in clients:
             task.cancel()
@@ -191,22 +200,37 @@ async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lo
         async with httpx.AsyncClient(base_url=url, headers={"cookie": cookie}, timeout=60) as visitor:
             await asyncio.gather(*(visitor.delete(f"/api/v1/turns/{turn}") for turn in load.turns))
     own, children = ((b - a) / len(delays) * 1e6 for a, b in zip(before, after, strict=True))
-    return Figures(own, children, (after[0] - before[0]) / SECONDS, delays, memory, idle)
+    busy = (after[0] - before[0]) / SECONDS
+    return Figures(own, children, busy, clients_took / SECONDS, delays, memory, idle)
 
 
 def cpu_seconds(process: psutil.Process) -> tuple[float, float]:
-    children = [child.cpu_times() for child in process.children(recursive=True)]
-    own = process.cpu_times()
-    return own.user + own.system, sum(spent.user + spent.system for spent in children)
+    """Return what the server's processes have used, and what its other child processes have."""
+    workers = _workers(process)
+    others = [child for child in process.children(recursive=True) if child not in workers]
+    own, services = ([each.cpu_times() for each in group] for group in ([process, *workers], others))
+    return sum(spent.user + spent.system for spent in own), sum(spent.user + spent.system for spent in services)
+
+
+def memory_of(process: psutil.Process) -> float:
+    """Return the resident memory of the server's processes in MB."""
+    return sum(float(each.memory_info().rss) for each in (process, *_workers(process))) / 1e6
+
+
+def _workers(process: psutil.Process) -> list[psutil.Process]:
+    return [child for child in process.children() if WORKER in child.cmdline()]
 
 
 @contextmanager
-def ours(folder: Path, *, at_once: int = 1_000, program: Sequence[str] = (COMMAND,)) -> Generator[tuple[str, int]]:
+def ours(
+    folder: Path, *, at_once: int = 1_000, workers: int = 1, program: Sequence[str] = (COMMAND,)
+) -> Generator[tuple[str, int]]:
     settings = {
         "ASCLEPIUS_LOAD_DEMO": "false",
         "ASCLEPIUS_QUESTIONS_PER_MINUTE": "100000",
         "ASCLEPIUS_CONCURRENT_TURNS": "1000",
         "ASCLEPIUS_TURNS_AT_ONCE": str(at_once),
+        "ASCLEPIUS_WORKERS": str(workers),
         **{name: os.environ[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASCLEPIUS_MODEL")},
     }
     with serve(folder / "data", loaded=True, program=program, **settings) as served:
@@ -237,17 +261,19 @@ def _listener(port: int) -> int:
     )
 
 
-CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, int]]], Client]] = {
-    "Asclepius, HTTP": (ours, _over_http),
-    "FastAPI + SDK": (plain_fastapi, _over_http),
-    "Asclepius, page": (ours, _on_page),
-    "stock Chainlit + SDK": (_chainlit, _on_page),
+CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, int]]], Client, set[int]]] = {
+    "Asclepius, HTTP": (ours, _over_http, {0}),
+    "FastAPI + SDK": (plain_fastapi, _over_http, {0}),
+    "Asclepius, page": (ours, _on_page, {0}),
+    "two workers, page": (partial(ours, workers=2), _on_page, {0, 1}),
+    "stock Chainlit + SDK": (_chainlit, _on_page, {0}),
 }
+"""Each server with its client and the cores that it may use."""
 
 
-def pin(core: int, pid: int = 0) -> None:
+def pin(*cores: int) -> None:
     if (os.cpu_count() or 1) > 1 and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(pid, {core})
+        os.sched_setaffinity(0, cores)
 
 
 async def compare(sizes: list[int], names: list[str]) -> None:
@@ -264,16 +290,19 @@ async def compare(sizes: list[int], names: list[str]) -> None:
 
 
 async def _report(name: str, counts: list[int], lockstep: Lockstep, how: str) -> None:
-    server, client = CONTENDERS[name]
+    server, client, cores = CONTENDERS[name]
     if not counts:
         return
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        pin(0)
+        pin(*cores)
         # In a thread: the server may ask for its upstream, which is in this process.
         url, pid = await asyncio.to_thread(stack.enter_context, server(Path(folder)))
         pin(1)
         for streams in counts:
-            measured = await measure(url, pid, streams, client, lockstep)
+            try:
+                measured = str(await measure(url, pid, streams, client, lockstep))
+            except TimeoutError:
+                measured = f"not all had begun after {BEGIN_SECONDS} s"
             print(f"{name:21}{streams:4} streams {how}: {measured}", flush=True)
 
 
