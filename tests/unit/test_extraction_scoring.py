@@ -49,3 +49,24 @@ def test_an_age_does_not_displace_the_sentence_that_answers() -> None:
     ]
     question = read_question("90 year old who falls: withhold treatment, patients measured?")
     assert best in [each.unit.text for each in select(question, [EvidencePassage("\n".join([*others, best]))]).quotes]
+
+
+@pytest.mark.parametrize(
+    ("question", "quotes"),
+    [
+        ("What are the limits of zorbin?", 5),
+        ("Which limits does zorbin have?", 5),
+        ("What limits must zorbin have?", 5),
+        ("limits of zorbin", 5),
+        ("what does the list on zorbin include", 5),
+        ("Which limit does zorbin have?", 3),
+        ("Does zorbin have a limit?", 3),
+        ("is zorbin for gout", 3),
+    ],
+)
+def test_a_question_for_several_things_gets_more_quotes(question: str, quotes: int) -> None:
+    kinds = ("kidney", "liver", "heart", "lung", "bone", "nerve", "skin")
+    texts = [f"A {kind} limit of zorbin in gout is the {kind} {at} that a {kind} test shows, or the {kind} itself, and"
+             f" nothing of the {kind} before." for at, kind in enumerate(kinds)]  # fmt: skip
+    found = select(read_question(question), [EvidencePassage("\n".join(texts))]).quotes
+    assert len(found) == quotes

@@ -43,6 +43,13 @@ _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
     re.IGNORECASE,
 )
+_PLURAL: Final = r"(?!(?:does|has|was)\b)\w+[^\W\dius]s\b"
+_SEVERAL: Final = re.compile(
+    rf"\b(?:what|which) (?:\w+ )?(?:are|were)\b|\bwhich (?:\w+ )?{_PLURAL}|\bexamples\b"
+    rf"|\bwhat {_PLURAL} (?:are|can|could|do|does|has|have|is|may|must|need|should|were)\b"
+    rf"|^\W*{_PLURAL} (?:for|in|of|to|with)\b",
+    re.IGNORECASE,
+)
 _OPPOSITES: Final = (
     (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b", UNDER_18),
     (r"\bnon-?severe\b", r"(?<!non-)(?<!non)\bsevere\b"),
@@ -105,6 +112,11 @@ class Question:
     @property
     def asks_list(self) -> bool:
         return _LIST.search(self.text) is not None
+
+    @property
+    def asks_several(self) -> bool:
+        """Return whether the question asks for several things, such as contraindications."""
+        return self.asks_list or _SEVERAL.search(self.text) is not None
 
     def kind_matches(self, unit: Unit) -> bool:
         """Return whether ``unit`` has what the question asks for: a list's item, a time, figure or recommendation."""

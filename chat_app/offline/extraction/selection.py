@@ -25,6 +25,8 @@ class Room(NamedTuple):
 ROOM: Final = Room(worse=5.0, words=50)
 BEST: Final = 3
 """So many are added whatever their length: a long one does not take the room of the next best."""
+SEVERAL: Final = 5
+"""So many where the question asks for several things, such as contraindications."""
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
 ANSWERS_FROM: Final = 0.625
@@ -78,8 +80,9 @@ def _quotes(
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
+    best = SEVERAL if question.asks_several else BEST
     for each in ranked:
-        full = length >= room.words and added >= BEST
+        full = length >= room.words and added >= best
         if chosen and (full or each.score < enough):
             break
         table = [
