@@ -407,6 +407,26 @@ def test_where_no_quote_holds_most_of_the_question_the_closest_are_given_and_sai
     assert answer.text == (f"{phrases.CLOSEST}\n\n- Metabolic surgery is considered from a body mass index of 30. [1]")
 
 
+@pytest.mark.parametrize(
+    ("question", "items", "heading", "more"),
+    [
+        ("What are the limits of zorbin?", 9, "Limits of zorbin", True),
+        ("What are the limits of zorbin?", 5, "Limits of zorbin", False),
+        ("What are the limits of zorbin?", 9, "General remarks", False),
+        ("Does zorbin have limits?", 9, "Limits of zorbin", False),
+    ],
+)
+def test_an_answer_on_several_things_says_when_the_section_it_quotes_first_says_more(
+    question: str, items: int, heading: str, more: bool
+) -> None:
+    kinds = ("kidney", "liver", "heart", "lung", "bone", "nerve", "skin", "eye", "ear")[:items]
+    texts = [f"Zorbin has a {kind} limit of {at + 2} mg, which a test of the {kind} shows early." for at, kind in
+             enumerate(kinds)]  # fmt: skip
+    evidence = gather([guideline("\n\n".join([heading, *(f"- {text}" for text in texts)]))])
+    answer = compose(question, evidence).text
+    assert answer.endswith(f"\n\n{phrases.SAYS_MORE}") is more, answer
+
+
 def test_rows_that_share_only_common_words_with_the_question_are_not_quoted() -> None:
     output = json.loads(guideline("Patients with a risk of sepsis are seen within one hour of arrival.").output)
     terms = [{"term": term, "weight": weight} for term, weight in (("bell", 4.7), ("palsi", 6.2), ("hour", 1.0))]

@@ -33,11 +33,11 @@ from chat_app.offline.extraction.evidence import (
     TitledLines,
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
 from chat_app.offline.wire.model import Answer, FileMark
-from tools.language.quotable_units import Table, Unit
+from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.text_language import language_of
 
@@ -80,7 +80,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _titled(draft, output)
     facts = draft.text != opening
     if not (facts and parts and not asked_sections(question)):
-        _quotes(draft, selection, asked.sections, answered=draft.text != noted)
+        _quotes(draft, selection, asked, answered=draft.text != noted)
     if not leads:
         _pairs(draft, evidence, aside=True)
     if draft.text == opening:
@@ -92,14 +92,15 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
+def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool) -> None:
     """Add the best sentences and rows; those that are no clear answer only where nothing else answers."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
     if selection.shares_terms and not selection.quotes and not answered:
         draft.say(phrases.UNRELATED)
     if not quotes or (answered and not selection.answers):
         return
-    quotes = _in_order(quotes, sections)
+    quotes = _in_order(quotes, asked.sections)
+    best = quotes[0]
     sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
     if not selection.answers:
         draft.say(phrases.CLOSEST)
@@ -109,6 +110,14 @@ def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, an
         quotes, sources = quotes[1:], phrases.MORE
     for heading, group in groupby(quotes, lambda quote: quote.passage.title or sources):
         draft.lines(heading, ((quote.unit, quote.passage) for quote in group))
+    if selection.answers and asked.asks_several and _says_more(best, draft.text):
+        draft.say(phrases.SAYS_MORE)
+
+
+def _says_more(quote: Scored, text: str) -> bool:
+    """Return whether a section about what is asked has sentences beside ``quote`` that ``text`` does not hold."""
+    section = (one.text for one in units(quote.passage.text) if one.heading == quote.unit.heading and not one.table)
+    return bool(quote.headed or quote.named) and any(one not in text for one in section)
 
 
 def _leads(quotes: Sequence[Scored]) -> bool:
