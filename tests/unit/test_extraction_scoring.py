@@ -70,3 +70,16 @@ def test_a_question_for_several_things_gets_more_quotes(question: str, quotes: i
              f" nothing of the {kind} before." for at, kind in enumerate(kinds)]  # fmt: skip
     found = select(read_question(question), [EvidencePassage("\n".join(texts))]).quotes
     assert len(found) == quotes
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("zorbin dose in an adult, she is breastfeeding", True),
+        ("zorbin dose in an adult", False),
+        ("zorbin dose in an adult, she is pregnant", False),
+    ],
+)
+def test_what_is_said_of_the_patient_asked_about_may_name_another(question: str, kept: bool) -> None:
+    text = "A mother on zorbin may continue breastfeeding, as the newborn takes up little of a zorbin dose."
+    assert bool(scored(read_question(question), [EvidencePassage(text)])) is kept

@@ -159,6 +159,12 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "metformin with an eGFR of 25?",
         ),
         (
+            "INR of 12 on warfarin, no bleeding",
+            ("warfarin",),
+            "and if it's only 7?",
+            "INR of 7 on warfarin, no bleeding?",
+        ),
+        (
             "dose of metformin",
             ("metformin",),
             "his eGFR is 40 though",

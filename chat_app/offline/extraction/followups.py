@@ -59,6 +59,7 @@ _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})
 _PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
 _STATE: Final = re.compile(
     r"\b(?:if|when) it (?:was|were|drops?|falls?|rises?|goes|gets|grew|climbs?|becomes|stays)\b"
+    r"|\bit(?:['’]?s| is) (?:(?:about|just|now|only) )?\d"
     r"|\b(?:after|before) (?:that|this)(?! \w)",
     re.IGNORECASE,
 )

@@ -273,7 +273,8 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
         return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not names_children(unit.text)
-    return contradicts(question.asked, text)
+    # What is said of a patient asked about may name another: the infant of a mother who breastfeeds.
+    return contradicts(question.asked, text) and not any(speaks_of(text, group) for group in question.populations)
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

@@ -14,7 +14,7 @@ _OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
 _NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"
 _BOUND_BEFORE: Final = re.compile(rf"(?:{BELOW}|{ABOVE}) ?$", re.IGNORECASE)
 _NUMBER_ALONE: Final = re.compile(
-    r"\W*(?:(?:and|at|of|if|when|it|is|was|were|drops?|falls?|fell|rises?|rose|goes|went|gets|down|up|to|now|only|with"
+    r"\W*(?:(?:and|at|of|if|when|it(?:['’]?s)?|is|was|were|drops?|falls?|fell|rises?|rose|goes|went|gets|down|up|to|now|only|with"
     rf"|bei|mit|und) )*(?P<bound>(?:(?:{BELOW}|{ABOVE}) ?)?{_NUMBER})(?: (?:though|then|now|instead))?\W*"
 )
 _BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
