@@ -83,3 +83,9 @@ def test_a_question_for_several_things_gets_more_quotes(question: str, quotes: i
 def test_what_is_said_of_the_patient_asked_about_may_name_another(question: str, kept: bool) -> None:
     text = "A mother on zorbin may continue breastfeeding, as the newborn takes up little of a zorbin dose."
     assert bool(scored(read_question(question), [EvidencePassage(text)])) is kept
+
+
+@pytest.mark.parametrize(("question", "kept"), [("zorbin dose, child of 22 kg", True), ("zorbin dose, child", False)])
+def test_a_dose_for_the_weight_of_a_child_need_not_name_children(question: str, kept: bool) -> None:
+    dose = EvidencePassage("The zorbin dose is 0.3 mg from 30 kg and 0.15 mg for 15 to 30 kg.", part="dosage")
+    assert bool(scored(read_question(question), [dose])) is kept

@@ -340,6 +340,8 @@ def test_arguments_take_an_option_of_the_schema() -> None:
         ("dose for adults", "Children are given 5 mg.", True),
         ("dose for adults", "Adults and children are given 5 mg.", False),
         ("treatment of severe pneumonia", "In non-severe pneumonia give amoxicillin.", True),
+        ("pneumonia, not severe: treatment", "In non-severe pneumonia give amoxicillin.", False),
+        ("pneumonia, not severe: treatment", "In severe pneumonia give ceftriaxone.", True),
     ],
 )
 def test_what_is_said_of_the_opposite_does_not_answer(question: str, text: str, expected: bool) -> None:

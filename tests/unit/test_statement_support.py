@@ -187,6 +187,8 @@ def test_a_statement_that_adds_a_figure_takes_it_from_another_sentence() -> None
         ("65 years or older", [Figure(65, "years", "", "up")]),
         ("below 130/80 mmHg", [Figure(130, "mmhg", "", "down"), Figure(80, "mmhg", "", "down")]),
         ("no more than 2 g", [Figure(2, "g", "", "down")]),
+        ("potassium not above 4.5 mmol", [Figure(4.5, "mmol", "", "down")]),
+        ("an eGFR not lower than 45 %", [Figure(45, "%", "", "up")]),
         ("about 2.2 hours", [Figure(2.2, "hours", "", "near")]),
         ("höchstens 4 g", [Figure(4, "g", "", "down")]),
         ("500 mg twice daily", [Figure(500, "mg")]),

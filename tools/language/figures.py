@@ -94,12 +94,14 @@ _WORD_FIGURE: Final = re.compile(
 )
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
 BELOW: Final = (
-    r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
-    r"|younger than|not (?:to |be )*exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal)"
+    r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|younger than"
+    r"|not (?:above|over|(?:more|greater|higher|older|longer) than)|not (?:to |be )*exceed\w*|maximum of|within"
+    r"|unter|höchstens|weniger als|bis zu|maximal|nicht (?:über|mehr als))"
 )
 ABOVE: Final = (
-    r"≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
-    r"|longer than|no(?:t)? (?:less|fewer|lower) than|über|mindestens|mehr als)"
+    r"≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of|longer than"
+    r"|no(?:t)? (?:less|fewer|lower|younger|shorter) than|not (?:below|under)|über|mindestens|mehr als"
+    r"|nicht (?:unter|weniger als))"
 )
 _BEFORE: Final = re.compile(
     rf"(?:(?P<down>{BELOW}|\bnot (?:to )?exceed(?: [a-z]+){{1,4}})|(?P<up>{ABOVE})"

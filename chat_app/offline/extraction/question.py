@@ -52,7 +52,7 @@ _SEVERAL: Final = re.compile(
 )
 _OPPOSITES: Final = (
     (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b", UNDER_18),
-    (r"\bnon-?severe\b", r"(?<!non-)(?<!non)\bsevere\b"),
+    (r"\bno(?:n-?|t )severe\b", r"(?<!non-)(?<!non)(?<!not )\bsevere\b"),
 )
 _SIDES: Final = tuple(
     (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))

@@ -272,7 +272,7 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
         return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
-        return not names_children(unit.text)
+        return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))
     # What is said of a patient asked about may name another: the infant of a mother who breastfeeds.
     return contradicts(question.asked, text) and not any(speaks_of(text, group) for group in question.populations)
 

@@ -8,7 +8,18 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tools.language.figures import ABOVE, BELOW, DECIMAL, LESS, MORE, any_spelling, fold, units_of, with_decimal_points
+from tools.language.figures import (
+    ABOVE,
+    BELOW,
+    DECIMAL,
+    LESS,
+    MORE,
+    any_spelling,
+    fold,
+    spellings,
+    units_of,
+    with_decimal_points,
+)
 
 _OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
 _NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"
@@ -131,7 +142,12 @@ class _Quantity:
         return bool(last and self.alone and _BARE.match(text, match.end()))
 
 
-_ION: Final = {"mmol/l": 1.0, "meq/l": 1.0}
+def _spelt(units: dict[str, float]) -> dict[str, float]:
+    """Return ``units`` with the other spellings of each."""
+    return {name: factor for unit, factor in units.items() for name in spellings(unit)}
+
+
+_ION: Final = _spelt({"mmol/l": 1.0})
 _QUANTITIES: Final = (
     _Quantity(
         r"age[ds]?|alter", {"years": 1}, (0, 120), alone=True,
@@ -140,11 +156,12 @@ _QUANTITIES: Final = (
         rf"|(?(told)(?:yr?|(?<=\d\d)[fm])\b(?! ?(?:{_NO_AGE}))|(?!)))",
         not_after=r"(?<!every )(?<!for )(?<!within )(?<!last )(?<!at least )",
     ),
-    _Quantity(r"weigh\w*|gewicht", {"kg": 1, "lb": 0.4536}, (1, 400), alone=True),
+    _Quantity(r"weigh\w*|gewicht", _spelt({"kg": 1, "lb": 0.4536}), (1, 400), alone=True),
     _Quantity("crcl|clcr|e?gfr|creatinine clearance|glomerular filtration rate", {"ml/min": 1}, (1, 200), alone=True),
     _Quantity("inr", {}, (0.5, 20)),
     _Quantity(
-        r"glucose|sugar|b[gs]l?|bms?|\w*zucker|glukose|glucosa|gl[iu]cemia", {"mg/dl": 1, "mmol/l": 18}, (15, 1500),
+        r"glucose|sugar|b[gs]l?|bms?|\w*zucker|glukose|glucosa|gl[iu]cemia",
+        _spelt({"mg/dl": 1, "mmol/l": 18}), (15, 1500),
         called=((0, 70, "hypoglycemia"), (180.1, math.inf, "hyperglycemia")),
     ),
     _Quantity(
@@ -155,8 +172,8 @@ _QUANTITIES: Final = (
         r"sodium|natrium|sodio|na\+?", _ION, (90, 200),
         called=((0, 135, "hyponatremia"), (145.1, math.inf, "hypernatremia")),
     ),
-    _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.2, 25)),
-    _Quantity(r"ha?emoglobin|hb", {"g/dl": 1, "g/l": 0.1}, (2, 25)),
+    _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", _spelt({"mg/dl": 1, "µmol/l": 1 / 88.4}), (0.2, 25)),
+    _Quantity(r"ha?emoglobin|hb", _spelt({"g/dl": 1, "g/l": 0.1}), (2, 25)),
     _Quantity(
         r"(?:blood |arterial |systolic )?pressure|s?bp|systolic|blutdruck|tensi[oó]n|presi[oó]n(?: arterial)?",
         {"mmhg": 1}, (50, 300), bounds=False,
