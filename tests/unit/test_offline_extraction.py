@@ -559,6 +559,29 @@ def test_a_long_label_of_a_pair_leaves_room_for_the_other_label() -> None:
     assert "in study 15." not in answer
 
 
+def test_the_closest_sentences_of_guidelines_follow_what_labels_say_of_a_pair() -> None:
+    rows = [{"cite": "[7]", "label_of": "alphadrug", "about": "betadrug",
+             "label": {"interactions": ["Alphadrug raises betadrug."]}}]  # fmt: skip
+    body = {"pairs": [{"medicines": ["alphadrug", "betadrug"], "note": ""}], "results": rows}
+    output = ToolOutput("check_drug_interactions", "{}", json.dumps(body))
+    texts = [f"Betadrug may be restarted after the {ill} is over." for ill in ("cold", "flu", "fever")]
+    question = "alphadrug and betadrug were stopped for a vomiting bug, when are they restarted"
+    answer = compose(question, gather([guideline(*texts), output])).text
+    said, _, more = answer.partition(f"\n\n{phrases.MORE}\n\n")
+    assert said.endswith("- Alphadrug raises betadrug. [7]")
+    assert [line.startswith("- Betadrug may be restarted") for line in more.splitlines()] == [True, True]
+    assert phrases.CLOSEST not in answer
+
+
+def test_below_a_pair_without_statements_the_closest_sentences_are_said_to_be_no_clear_answer() -> None:
+    body = {"pairs": [{"medicines": ["alphadrug", "betadrug"], "note": "No statement was found."}], "results": []}
+    output = ToolOutput("check_drug_interactions", "{}", json.dumps(body))
+    answer = compose(
+        "Is alphadrug a part of betadrug?", gather([guideline("A part of the knee is stiff in frost."), output])
+    )
+    assert answer.text.startswith(f"No statement was found.\n\n{phrases.CLOSEST}"), answer.text
+
+
 SWITCH = "Switching from betadrug to alphadrug: stop betadrug and start alphadrug two days later."
 PAIR_WARNINGS: list[tuple[str, str, str]] = [
     ("alphadrug", "contraindicated", "Alphadrug is contraindicated with betadrug."),
@@ -826,6 +849,13 @@ def test_products_come_as_a_table() -> None:
         "| Dosage form | Route | Strengths | Brand names |\n|---|---|---|---|\n"
         "| tablet | oral | 500 mg, 850 mg | – [7] |"
     )
+
+
+def test_a_strength_for_a_patients_value_is_a_dose() -> None:
+    said = {**METFORMIN, "label": {"dosage": ["From 80 years the dose of metformin is 500 mg."]}}
+    evidence = gather([drug("metformin", said)])
+    assert "From 80 years" in compose("metformin strength for an 84 year old?", evidence).text
+    assert "From 80 years" not in compose("metformin strength?", evidence).text
 
 
 BREASTFEEDING = "Metformin is present in breast milk in small amounts."

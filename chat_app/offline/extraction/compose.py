@@ -6,15 +6,13 @@ with what was searched.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from typing import Final
 
 from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.draft import Draft, table_of
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
@@ -36,15 +34,16 @@ from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
-from chat_app.offline.wire.model import Answer, FileMark
+from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit, units
-from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.patient_values import gives_values
 from tools.language.vocabulary.text_language import language_of
 
-_REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
+_MOST_BESIDE: Final = 2
+"""The closest sentences of guidelines below what labels say of a pair, which may not be what was asked."""
 
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
@@ -65,7 +64,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if leads:
         _pairs(draft, evidence, aside=False)
     noted = opening
-    if any(len(pair.names) < 2 for pair in evidence.pairs):
+    overdose = any(len(pair.names) < 2 for pair in evidence.pairs)
+    if overdose:
         said = any(pair.said for pair in evidence.pairs)
         # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages follow.
         if said or not selection.answers:
@@ -79,8 +79,13 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for output in evidence.fields:
         _titled(draft, output)
     facts = draft.text != opening
-    if not (facts and parts and not asked_sections(question)):
-        _quotes(draft, selection, asked, answered=draft.text != noted)
+    dose = gives_values(question)
+    silent = leads and not any(pair.said for pair in evidence.pairs)
+    # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
+    if not overdose and (silent or (dose and not leads)):
+        noted = draft.text
+    if not (facts and parts) or dose or asked_sections(question):
+        _quotes(draft, selection, asked, answered=draft.text != noted, on_pair=leads and not overdose)
     if not leads:
         _pairs(draft, evidence, aside=True)
     if draft.text == opening:
@@ -92,17 +97,22 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool) -> None:
-    """Add the best sentences and rows; those that are no clear answer only where nothing else answers."""
+def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:
+    """Add the best sentences and rows; those that are no clear answer only where nothing else answers, or a pair."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
     if selection.shares_terms and not selection.quotes and not answered:
         draft.say(phrases.UNRELATED)
-    if not quotes or (answered and not selection.answers):
+    beside = answered and not selection.answers
+    if beside:
+        quotes = [quote for quote in quotes if on_pair and not quote.passage.part][:_MOST_BESIDE]
+    if not quotes:
         return
     quotes = _in_order(quotes, asked.sections)
     best = quotes[0]
     sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
-    if not selection.answers:
+    if beside:
+        sources = phrases.MORE
+    elif not selection.answers:
         draft.say(phrases.CLOSEST)
         sources = ""
     elif not draft.text and _leads(quotes):
@@ -139,7 +149,7 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     def group(quote: Scored) -> object:
         """Return the key of a quote's group: its table's rows, or a sentence and those it depends on."""
         if quote.unit.table:
-            return _table_of(quote.unit)
+            return table_of(quote.unit)
         back = quote.unit.leans or int(quote.unit.limits)
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
@@ -253,75 +263,3 @@ def _offered_names(draft: Draft, evidence: Evidence) -> None:
     if offered := list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions)):
         draft.say(phrases.NO_NAME)
         draft.say(phrases.DID_YOU_MEAN, "or", names=offered[:3])
-
-
-@dataclass
-class Draft:
-    """The text of an answer so far, and its citations of files."""
-
-    language: Language = "en"
-    """The reader's, for the model's own phrases."""
-    text: str = ""
-    citations: list[FileMark] = field(default_factory=list[FileMark])
-
-    def paragraph(self, text: str, source: EvidencePassage | None = None) -> None:
-        """Add a paragraph, with its citation if it has a source."""
-        self.text += "\n\n" if self.text and text else ""
-        self._cited(text, source or EvidencePassage(""))
-
-    def say(self, phrase: str, joint: str = "and", **names: list[str]) -> None:
-        """Add a paragraph with one of the model's own phrases, each list of ``names`` set into it."""
-        said = partial(phrases.said, language=self.language)
-        listed = {key: phrases.listed(list(map(said, values)), said(joint)) for key, values in names.items()}
-        self.paragraph(said(phrase).format(**listed))
-
-    def lines(self, heading: str, units: Iterable[tuple[Unit, EvidencePassage]]) -> None:
-        """Add a heading with list items and table rows below it, each with its source."""
-        self.paragraph(phrases.said(heading, self.language))
-        above: object = self
-        for unit, source in units:
-            opens, above = _table_of(unit) != above, _table_of(unit)
-            if opens and unit.table:
-                self.paragraph(unit.table.caption)
-            if _has_all_cells(unit):
-                self._row(unit, source, opens=opens)
-            else:
-                # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
-                self.text += "\n\n- " if opens else "\n- "
-                self._cited("; ".join(unit.cells) or unit.text, source)
-
-    def answer(self) -> Answer:
-        """Return the finished answer."""
-        return Answer(self.text, tuple(self.citations))
-
-    def _row(self, unit: Unit, source: EvidencePassage, *, opens: bool) -> None:
-        if opens and unit.table:
-            header = " | ".join(map(_cell, unit.table.header))
-            self.paragraph(f"| {header} |\n|{'---|' * len(unit.table.header)}")
-        self.text += "\n| "
-        self._cited(" | ".join(map(_cell, unit.cells)), source)
-        self.text += " |"
-
-    def _cited(self, text: str, source: EvidencePassage) -> None:
-        """Add ``text`` and its citation: a marker, or an annotation of the file.
-
-        Reference numbers of the source are escaped where the client would take them for citation markers.
-        """
-        self.text += _REFERENCE.sub(r"\\[", text) if source.cite else text
-        if source.file_id:
-            self.citations.append(FileMark(len(self.text), source.file_id, source.document))
-        self.text += f" {source.cite}" if source.cite else ""
-
-
-def _has_all_cells(unit: Unit) -> bool:
-    """Return whether a unit is a row with a cell for each column of its header."""
-    return unit.table is not None and len(unit.cells) == len(unit.table.header)
-
-
-def _table_of(unit: Unit) -> object:
-    """Return the table of a row with whether the row fits its header, and None for a sentence."""
-    return (unit.table, _has_all_cells(unit)) if unit.table else None
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

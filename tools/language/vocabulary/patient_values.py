@@ -203,6 +203,11 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
     return all(found) if found else None
 
 
+def gives_values(question: str) -> bool:
+    """Return whether ``question`` gives a value of the patient."""
+    return bool(_values(question))
+
+
 def without_values(question: str) -> str:
     """Return ``question``, folded, without the patient's values: a text holds bounds around them, not their numbers."""
     folded = _folded(question)

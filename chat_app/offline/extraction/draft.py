@@ -1,0 +1,89 @@
+"""The text of an answer as it is put together: paragraphs, list items and table rows, each with its citation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.evidence import EvidencePassage
+from chat_app.offline.wire.model import Answer, FileMark
+from tools.language.quotable_units import Unit
+from tools.language.vocabulary.common_words import Language
+
+_REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
+
+
+@dataclass
+class Draft:
+    """The text of an answer so far, and its citations of files."""
+
+    language: Language = "en"
+    """The reader's, for the model's own phrases."""
+    text: str = ""
+    citations: list[FileMark] = field(default_factory=list[FileMark])
+
+    def paragraph(self, text: str, source: EvidencePassage | None = None) -> None:
+        """Add a paragraph, with its citation if it has a source."""
+        self.text += "\n\n" if self.text and text else ""
+        self._cited(text, source or EvidencePassage(""))
+
+    def say(self, phrase: str, joint: str = "and", **names: list[str]) -> None:
+        """Add a paragraph with one of the model's own phrases, each list of ``names`` set into it."""
+        said = partial(phrases.said, language=self.language)
+        listed = {key: phrases.listed(list(map(said, values)), said(joint)) for key, values in names.items()}
+        self.paragraph(said(phrase).format(**listed))
+
+    def lines(self, heading: str, units: Iterable[tuple[Unit, EvidencePassage]]) -> None:
+        """Add a heading with list items and table rows below it, each with its source."""
+        self.paragraph(phrases.said(heading, self.language))
+        above: object = self
+        for unit, source in units:
+            opens, above = table_of(unit) != above, table_of(unit)
+            if opens and unit.table:
+                self.paragraph(unit.table.caption)
+            if _has_all_cells(unit):
+                self._row(unit, source, opens=opens)
+            else:
+                # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
+                self.text += "\n\n- " if opens else "\n- "
+                self._cited("; ".join(unit.cells) or unit.text, source)
+
+    def answer(self) -> Answer:
+        """Return the finished answer."""
+        return Answer(self.text, tuple(self.citations))
+
+    def _row(self, unit: Unit, source: EvidencePassage, *, opens: bool) -> None:
+        if opens and unit.table:
+            header = " | ".join(map(_cell, unit.table.header))
+            self.paragraph(f"| {header} |\n|{'---|' * len(unit.table.header)}")
+        self.text += "\n| "
+        self._cited(" | ".join(map(_cell, unit.cells)), source)
+        self.text += " |"
+
+    def _cited(self, text: str, source: EvidencePassage) -> None:
+        """Add ``text`` and its citation: a marker, or an annotation of the file.
+
+        Reference numbers of the source are escaped where the client would take them for citation markers.
+        """
+        self.text += _REFERENCE.sub(r"\\[", text) if source.cite else text
+        if source.file_id:
+            self.citations.append(FileMark(len(self.text), source.file_id, source.document))
+        self.text += f" {source.cite}" if source.cite else ""
+
+
+def _has_all_cells(unit: Unit) -> bool:
+    """Return whether a unit is a row with a cell for each column of its header."""
+    return unit.table is not None and len(unit.cells) == len(unit.table.header)
+
+
+def table_of(unit: Unit) -> object:
+    """Return the table of a row with whether the row fits its header, and None for a sentence."""
+    return (unit.table, _has_all_cells(unit)) if unit.table else None
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
