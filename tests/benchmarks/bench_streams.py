@@ -271,9 +271,18 @@ CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, i
 """Each server with its client and the cores that it may use."""
 
 
-def pin(*cores: int) -> None:
+def pin(*cores: int, pid: int = 0) -> None:
     if (os.cpu_count() or 1) > 1 and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, cores)
+        os.sched_setaffinity(pid, cores)
+
+
+def _pin_load(cores: set[int]) -> None:
+    """Keep clients and model server off the core of a server that has one; else the system divides the cores."""
+    load = {1} if len(cores) == 1 else cores
+    pin(*load)
+    for child in psutil.Process().children():
+        if "tests.benchmarks.replay_server" in child.cmdline():
+            pin(*load, pid=child.pid)
 
 
 async def compare(sizes: list[int], names: list[str]) -> None:
@@ -297,7 +306,7 @@ async def _report(name: str, counts: list[int], lockstep: Lockstep, how: str) ->
         pin(*cores)
         # In a thread: the server may ask for its upstream, which is in this process.
         url, pid = await asyncio.to_thread(stack.enter_context, server(Path(folder)))
-        pin(1)
+        _pin_load(cores)
         for streams in counts:
             try:
                 measured = str(await measure(url, pid, streams, client, lockstep))
