@@ -12,7 +12,37 @@ from chat_app.response_objects import FunctionCallItem
 
 TOOLS = {"find": {"properties": {"drug_name": {"type": "string"}, "limit": {"type": "integer"}}}}
 CALL = WrittenCall("find", '{"drug_name": "x"}')
+OTHER_CALL = WrittenCall("find", '{"drug_name": "y"}')
 JSON = '{"name": "find", "arguments": {"drug_name": "x"}}'
+PROSE = [
+    *(
+        f"The {tag} value, then 5 mg."
+        for tag in (
+            "<kidney_function>",
+            "<kidneyFunction>",
+            "<stool>",
+            "[STOOL]",
+            "[STOOL_TEST]",
+            "[TOOLTIP]",
+            "<ToolBar>",
+            "<toolTip>",
+            "<tool-kit>",
+            "<|toolkit|>",
+            "<functioné>",
+            "<function-tests>",
+            "<findings>",
+            "<re:stool>",
+            "<malfunction>",
+            "[FUNCTIONAL]",
+            "<|tooling|>",
+            "<|actions|>",
+        )
+    ),
+    "Doses:\nfind (1) the weight\nfind [2]\n  findings(x=1)",
+    'A resource:\n\n```json\n{"type": "Bundle", "id": "find"}\n```\n{"name": "Metformin", "code": {}}\n{"id": 5, "x": [',
+    "So:\n\n- **Metformin**\n\n1. x\n\n| a | b |\n```\nf(x=1)\n```\nweight\n",
+    "`find` ``find(x=1)`` {x} {'a': 1} [{5}] ``` ",
+]
 
 
 def read(text: str, size: int) -> list[Piece]:
@@ -90,6 +120,20 @@ def read(text: str, size: int) -> list[Piece]:
         ("eGFR < 30 [4] <b", ["eGFR < 30 [4] <b"]),
         (' {"na', [' {"na']),
         ("  ", ["  "]),
+        (f"Let me look.\n\n{JSON}", ["Let me look.", CALL]),
+        (f"Let me look. {JSON} So.", ["Let me look. ", CALL, " So."]),
+        (f"Let me look:\n```json\n{JSON}\n```\nSo.", ["Let me look:", CALL, "\nSo."]),
+        (f"Let me look. ```json\n{JSON}\n{JSON.replace('x', 'y')}\n```", ["Let me look. ", CALL, OTHER_CALL]),
+        ('{\n  "name" : "find",\n  "arguments" : {"drug_name": "x"}\n}', [CALL]),
+        ('{"arguments": {"drug_name": "x"}, "name": "find"}', [CALL]),
+        (f'{{\n  "tool_calls": [\n    {JSON}\n  ]\n}}', [CALL]),
+        (f'{{"id": "a", "type": "function", "function": {JSON}}}', [CALL]),
+        ('{"action": "find", "action_input": {"drug_name": "x"}}', [CALL]),
+        ("Let me look.\n\nfind(drug_name='x')", ["Let me look.", CALL]),
+        ("Let me look.\n```python\nfind(drug_name='x')\n```\nSo.", ["Let me look.", CALL, "\nSo."]),
+        ("Let me look.\ncommentary to=functions.find json" + '{"drug_name": "x"}', ["Let me look.", CALL]),
+        ('Let me look.\n{"arguments": {"drug_name": "x"}, "name": "find"', ["Let me look.", UnreadableCall()]),
+        *((text, [text]) for text in PROSE),
     ],
 )
 def test_calls_are_told_from_text(text: str, meant: list[Piece], size: int) -> None:

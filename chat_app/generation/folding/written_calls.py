@@ -1,8 +1,8 @@
 """Tool calls that a model wrote as text, because its server did not recognise their form.
 
-A call begins with a tag or special token that speaks of tools or has a declared tool's name, or is a whole message that
-begins, in a code block or not, with that name as JSON, Python, Harmony or Gemma write it. In it are JSON objects that
-name their tool, or a tool's name and behind it the arguments, as JSON or one by one.
+A call begins with a tag or special token that speaks of tools or has a declared tool's name, with a JSON object that
+names such a tool, or with a line that begins, in a code block or not, with that name as Python, Harmony or Gemma write
+it. In it are JSON objects that name their tool, or a tool's name and behind it the arguments, as JSON or one by one.
 """
 
 import json
@@ -10,22 +10,50 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-_OPENING: Final = (
-    r"<(?P<tag>/?[\w:\uff5c]*?(?:(?i:tool|function|invoke)(?:s|calls?|use)?(?![a-z])[\w:]*|(?:{names})\b))"
-    r"|<[|\uff5c][^<>\s]*?(?:(?i:tool|action)|python_tag)|<\|channel\|>commentary to=|\[[A-Z_]*TOOL[A-Z_]*\]"
+_SPEAKS_OF_TOOLS: Final = r"""
+    (?i:(?:(?:use|start|begin|end)[_\u2581-]?)?(?:tool|function|invoke)s?
+    (?:[_\u2581-]?(?:calls?|use|code|requests?|sep|arguments?|section|prefix|suffix|start|begin|end))*)
+"""
+_TAG: Final = rf"""
+    <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|(?i:action)_\w+|python_tag)(?![\w-]) | <\|channel\|>commentary\ to=
+    | \[{_SPEAKS_OF_TOOLS}\] | <(?P<tag>/?(?:\w*[:\uff5c])*(?:{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
+"""
+"""The beginning of a call; ``<toolbar>`` and ``<kidney_function>`` are none. One with a tag extends to the end of that
+element, one with a token to the message's end."""
+_NEW_LINE: Final = r"(?<!\s)[^\S\n]*+\n\s*+"
+_FENCE: Final = r"```\w*\s*"
+_NAME: Final = r"""["'][\w.:/-]*?(?:NAMES)["']"""
+_OBJECT: Final = rf"""
+    (?P<fence>{_FENCE})? (?P<body>(?:\[\s*)?\{{)\s* ["'] (?:
+        (?:\w*name|tool|function|action) ["']\s*:\s* (?:{_NAME} | \{{)
+        | (?:\w*calls?|\w*args|\w*arguments|\w*parameters|\w*input|type|id|index|NAMES) ["']\s*:
+    )
+"""
+"""The beginning of a JSON object that may be a call."""
+_LINE: Final = rf"""
+    {_NEW_LINE} (?P<fence>{_FENCE})? (?P<body>(?:commentary\ )? (?:[!-~]|(?<=[\[{{(:,"'])\s)*?) (?:
+        to=[!-~]*?\b(?:NAMES)\b
+        | (?<![\w-])(?:NAMES)\s* (?:\(\s* (?:\)|\w+\s*=|["'{{\[]) | \{{ | \[[A-Z_{{\[])
+    )
+"""
+"""The beginning of a line that calls a tool in another way."""
+_OPENS: Final = re.compile(
+    rf"""
+    (?: (?:{_NEW_LINE})? (?: <\|channel\|>[\w ]* | <[/|\uff5c\u2581\w:-]* | \[[A-Za-z_]* | `{{1,2}}
+        | (?:{_FENCE})? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
+      | {_NEW_LINE} (?:{_FENCE})? (?a: commentary\ [!-~]* | [\[(]* [a-z_] (?:[\w.:=-]|[\[({{,"']\s*)* )
+    )\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
-"""The beginning of a call; ``<toolbar>`` is none. One with a tag extends to the end of that element, one with a token
-to the message's end."""
-_OPENS: Final = re.compile(r"(?:<\|channel\|>[\w ]*|<[/|\uff5c\u2581\w:]*|\[[A-Z_]*)$")
 """What may become the beginning of a call."""
-_BARE: Final = (
-    r"[\"'](?:\w*name|tool|function)[\"']\s*:\s*[\"'][\w.]*?(?:{names})[\"']|[\[{{]\s*[\"'](?:{names})[\"']\s*:"
-    r"|(?<![\w-])(?:{names})\s*[({{\[]|to=\S*\b(?:{names})\b"
-)
-"""How a message without a tag calls a tool."""
-_HEAD: Final = re.compile(r"(?:```\w*\s*)?(?:commentary )?(?:\S|(?<=[\[{(:,\"'])\s)*")
-"""The beginning of a message in which it must call a tool: up to white space that no punctuation comes before."""
-_HEAD_READ: Final = 200
+_MOST_HELD: Final = 200
+"""Characters that may wait for more to tell whether they begin a call."""
+_ENDS: Final = frozenset("}>`]")
+"""The characters with which a call may end before its message does."""
+_LINE_ENDS: Final = re.compile(rf"{_NEW_LINE}\Z")
+_BEGINS: Final = frozenset("<[{`\n")
+"""The characters with which a call in the middle of a text begins."""
 _PART: Final = re.compile(
     r"<(?P<space>[\w:\uff5c]*)parameter(?:=| name=\")(?P<tag>[\w.-]+)[^<>]*>\n?(?P<tagged>.*?)\n?</(?P=space)parameter>"
     r"|<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>"
@@ -39,10 +67,9 @@ _PART: Final = re.compile(
     re.DOTALL,
 )
 _QUOTES: Final = re.compile(r"<\|\"\|>|<escape>")
-_FENCE: Final = re.compile(r"```\w*\s*")
 _GIVEN: Final = ("tagged", "value", "given", "double", "single", "bare", "element", "word")
-_NAMES: Final = ("name", "tool_name", "tool", "function")
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_NAMES: Final = ("name", "tool_name", "tool", "function", "action")
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "action_input")
 _JSON: Final = json.JSONDecoder()
 
 
@@ -66,6 +93,27 @@ class UnreadableCall(NamedTuple):
 Piece = str | WrittenCall | UnreadableCall
 
 
+class _Found(NamedTuple):
+    """What the beginning of a call turned out to be; ``calls`` is None where it is text, up to ``end``."""
+
+    calls: list[WrittenCall | UnreadableCall] | None
+    end: int
+
+
+class _Found(NamedTuple):
+    """What the beginning of a call turned out to be; ``calls`` is None where it is text, up to ``end``."""
+
+    calls: list[WrittenCall | UnreadableCall] | None
+    end: int
+
+
+class _Found(NamedTuple):
+    """What the beginning of a call turned out to be; ``calls`` is None where it is text, up to ``end``."""
+
+    calls: list[WrittenCall | UnreadableCall] | None
+    end: int
+
+
 class WrittenCalls:
     """Separates the text of one message from the calls in it.
 
@@ -76,88 +124,97 @@ class WrittenCalls:
     def __init__(self, tools: Mapping[str, Mapping[str, Any]]) -> None:
         self._tools = tools
         names = "|".join(map(re.escape, tools))
-        self._opening = re.compile(_OPENING.format(names=names))
-        self._calling = re.compile(_BARE.format(names=names))
-        self._held = ""
+        self._tag, self._object, self._line, self._name = (
+            re.compile(form.replace("NAMES", names), re.VERBOSE) for form in (_TAG, _OBJECT, _LINE, _NAME)
+        )
+        self._held = "\n"
+        """What was held back, after a line feed of our own until text is shown."""
         self._said = False
         """Whether text followed the beginning or the last call."""
+        self._begun = False
+        """Whether a call begins where the held text does."""
         self._called = False
 
     def feed(self, text: str) -> list[Piece]:
         """Return the text and the calls that ``text`` completes; what may belong to a call is held back."""
-        if self._said and not self._held and "<" not in text and "[" not in text:
+        if self._said and not self._held and _BEGINS.isdisjoint(text):
             return [text]
         self._held += text
-        return self._read(ended=False)
+        return [] if self._begun and _ENDS.isdisjoint(text) else self._read(ended=False)
 
     def release(self) -> list[Piece]:
         """Return the held text when another message continues; nothing if the text has begun a call."""
-        begun = self._opening.match(self._held) or (not self._said and self._calling.search(self._head()))
-        return [] if begun else self.close()
+        return [] if self._begun else self.close()
 
     def close(self) -> list[Piece]:
         """Return what was held back, once the message has ended."""
-        return self._read(ended=True) if self._held else []
+        return self._read(ended=True)
 
     def _read(self, *, ended: bool) -> list[Piece]:
         pieces: list[Piece] = []
-        while (found := self._next(pieces, ended=ended)) is not None:
-            calls, self._held = found
-            pieces += calls
-            self._called, self._said = True, False
-        if not ended and (self._opening.match(self._held) or not (self._said or self._is_text())):
-            return pieces
-        kept = 0 if ended else self._tail()
-        text = self._held[: len(self._held) - kept]
-        self._held = self._held[len(text) :]
-        self._said = self._said or bool(text.strip())
-        # White space around calls is no part of the answer.
-        return [*pieces, text] if text and (self._said or not self._called) else pieces
+        passed = 0
+        while (begins := self._beginning(passed)) is not None:
+            found = self._element(begins, ended) if begins.re is self._tag else self._bare(begins, ended)
+            if found is not None and found.calls is None:
+                passed = found.end
+                continue
+            # Empty lines around calls are no part of the answer.
+            line_ends = _LINE_ENDS.search(self._held, 0, begins.start())
+            after = self._held[found.end :] if found else ""
+            pieces += self._show(line_ends.start() if line_ends else begins.start())
+            self._begun = found is None
+            if found is None:
+                return pieces
+            pieces += found.calls or ()
+            self._held = "\n" + after
+            self._called, self._said, passed = True, False, 0
+        self._begun = False
+        opens = None if ended else _OPENS.search(self._held, max(passed, len(self._held) - _MOST_HELD))
+        return [*pieces, *self._show(opens.start() if opens else len(self._held))]
 
-    def _next(self, pieces: list[Piece], *, ended: bool) -> tuple[list[Piece], str] | None:
-        """Return the calls in front and the text after them; None while there is none that is whole."""
-        opening = self._opening.search(self._held)
-        if opening is None:
-            return None if self._said or self._is_text() else self._bare(ended=ended)
-        if before := self._held[: opening.start()].rstrip():
-            pieces.append(before)
-        self._held = self._held[opening.start() :]
-        tag = opening["tag"] or ""
-        closing = re.search(rf"^<{tag}[^<>]*>" if tag.startswith("/") else rf"^<[^<>]*/>|</{tag}>", self._held)
+    def _show(self, length: int) -> list[Piece]:
+        """Let go of the first ``length`` characters; return those that are text."""
+        shown, self._held = self._held[:length], self._held[length:]
+        if not self._said:
+            shown = shown[1:]
+            self._said = bool(shown.strip() if self._called else shown)
+        return [shown] if self._said and shown else []
+
+    def _beginning(self, at: int) -> re.Match[str] | None:
+        """Return the first beginning of a call from ``at`` on."""
+        found = filter(None, (form.search(self._held, at) for form in (self._tag, self._object, self._line)))
+        return min(found, key=lambda match: match.start(), default=None)
+
+    def _element(self, begins: re.Match[str], ended: bool) -> _Found | None:
+        """Return the calls behind a tag or token; None while they are not whole."""
+        tag = begins["tag"] or ""
+        written = self._held[begins.start() :]
+        closing = re.search(rf"^<{tag}[^<>]*>" if tag.startswith("/") else rf"^<[^<>]*/>|</{tag}>", written)
         if closing is None and not ended:
             return None
-        after = closing.end() if closing and tag else len(self._held)
-        calls = [] if tag.startswith("/") else list(self._calls(self._held[:after]))
-        return calls, self._held[after:]
+        length = closing.end() if closing and tag else len(written)
+        calls = [] if tag.startswith("/") else list(self._calls(written[:length]))
+        return _Found(calls, begins.start() + length)
 
-    def _tail(self) -> int:
-        """Return the length of the end that may be the beginning of a call."""
-        opens = _OPENS.search(self._held)
-        return len(opens[0]) if opens else 0
-
-    def _head(self) -> str:
-        return (_HEAD.match(self._held.lstrip()) or [""])[0][:_HEAD_READ]
-
-    def _is_text(self) -> bool:
-        """Return whether the beginning of the message cannot become a call without a tag."""
-        head = self._head()
-        whole = len(head) < min(_HEAD_READ, len(self._held.lstrip())) or len(head) == _HEAD_READ
-        return whole and not self._calling.search(head)
-
-    def _bare(self, *, ended: bool) -> tuple[list[Piece], str] | None:
-        if not self._calling.search(self._head()):
+    def _bare(self, begins: re.Match[str], ended: bool) -> _Found | None:
+        """Return the calls that stand in no tag, unless they are only an object; None while they are not whole."""
+        at, fence = begins.start("body"), begins["fence"]
+        closing = self._held.find("```", at) if fence else -1
+        end = closing + 3 if closing >= 0 else len(self._held)
+        if fence and closing < 0 and not ended:
             return None
-        lead = self._held.lstrip()
-        fence = _FENCE.match(lead)
-        body = lead[fence.end() :] if fence else lead
+        written = self._held[at : closing if closing >= 0 else end]
+        if begins.re is self._line:
+            return _Found(list(self._calls(written)), end) if ended or fence else None
         try:
-            value, end = _JSON.raw_decode(body)
+            value, length = _JSON.raw_decode(written)
         except (ValueError, RecursionError):
-            return (list(self._calls(body)), "") if ended else None
-        rest = body[end:].lstrip()
-        if fence and not ended and not rest.startswith("```"):
-            return None
-        return list(self._from_json(value)), rest.removeprefix("```") if fence else rest
+            if not (ended or fence):
+                return None
+            return _Found(list(self._calls(written)) if self._name.search(written) else None, end)
+        if not any(declared_name(name or "", self._tools) in self._tools for name, _ in _objects(value, self._tools)):
+            return _Found(None, at + length)
+        return _Found(list(self._calls(written) if fence else self._from_json(value)), end if fence else at + length)
 
     def _calls(self, written: str) -> Iterator[Piece]:
         """Yield the calls of a text with its tags."""
@@ -200,18 +257,22 @@ class WrittenCalls:
 
     def _from_json(self, value: Any) -> Iterator[WrittenCall | UnreadableCall]:
         """Yield the calls in a decoded JSON value."""
-        for one in value if isinstance(value, list) else [value]:
-            inner = one.get("function") if isinstance(one, dict) else None
-            call = inner if isinstance(inner, dict) else one
-            if not isinstance(call, dict):
-                yield UnreadableCall()
-                continue
-            if len(call) == 1 and (name := next(iter(call))) in self._tools:
-                yield _call(name, call[name])
-                continue
-            name = next((call[key] for key in _NAMES if isinstance(call.get(key), str)), None)
-            given: Any = next((call[key] for key in _ARGUMENTS if key in call), {})
+        for name, given in _objects(value, self._tools):
             yield _call(declared_name(name, self._tools), given) if name else UnreadableCall()
+
+
+def _objects(value: Any, tools: Mapping[str, Any]) -> Iterator[tuple[str | None, Any]]:
+    """Yield the name and the arguments of each call in a decoded JSON value, without a name where there is none."""
+    if isinstance(value, dict):
+        if len(value) == 1 and (only := next(iter(value))) in tools:
+            yield only, value[only]
+            return
+        if name := next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None):
+            yield name, next((value[key] for key in _ARGUMENTS if key in value), {})
+            return
+    inner = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+    found = [call for one in inner if isinstance(one, dict | list) for call in _objects(one, tools)]
+    yield from found or [(None, None)]
 
 
 def _value(text: str) -> Any:
