@@ -86,6 +86,8 @@ async def test_a_conversation_is_renamed_and_deleted_without_a_mouse(browser: Br
         await expect(page.get_by_role("dialog")).to_have_count(0)
         await renamed.press("F2")
         await _choose(page, "#delete-thread")
+        # It gives the keyboard to its button "Cancel" as it opens.
+        await expect(page.get_by_role("alertdialog").get_by_role("button", name="Cancel")).to_be_focused()
         await page.get_by_role("button", name="Confirm").press("Enter")
         await expect(renamed).to_have_count(0)
 

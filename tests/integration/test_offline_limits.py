@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from chat_app.errors import ConfigurationError
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.state.response_store import MOST_RESPONSES, ResponseStore
 from chat_app.offline.state.state_database import Database
-from tests.support.offline_server import offline_server, start_offline_server
+from tests.support.hostile_schemas import HOSTILE_SCHEMAS
+from tests.support.offline_server import offline_server, port_of, start_offline_server
 
 HEADERS = {"Authorization": "Bearer any"}
 
@@ -89,3 +92,26 @@ def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:
         )
         httpx.get(f"{base_url}/responses/{canary}", headers=HEADERS, timeout=60)
     assert "Quartermaine" not in (tmp_path / "offline.log").read_text()
+
+
+def test_hostile_schemas_are_refused_in_a_second_and_200_mb(tmp_path: Path) -> None:
+    process = start_offline_server(tmp_path)
+    url = f"http://127.0.0.1:{port_of(process, tmp_path)}/v1/responses"
+    server = psutil.Process(process.pid)
+    every = [{"type": "function", "name": "f", "parameters": schema} for schema in HOSTILE_SCHEMAS]
+    fan = {"properties": {f"p{number}": {"$ref": "#/$defs/a"} for number in range(900)}, "$defs": {"a": {"items": {}}}}
+    # The memory of a long body is that of its JSON.
+    often = [one for one in [*every, {**every[0], "parameters": fan}] if len(str(one)) < 50_000]
+    tools = [*([one] for one in every), *([{**one, "name": f"f{number}"} for number in range(128)] for one in often)]
+    before = server.memory_info().rss
+    with httpx.Client(headers=HEADERS, timeout=60) as client:
+        for offered in tools:
+            started = server.cpu_times().user
+            answer = client.post(url, json={"model": "m", "input": "a", "tools": offered})
+            assert answer.status_code == 400, offered
+            assert "tools[" in answer.json()["error"]["message"]
+            assert server.cpu_times().user - started <= 1, offered
+        highest = int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1]) * 1024
+        assert highest - before <= 200_000_000
+    process.terminate()
+    process.wait(60)

@@ -2,74 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 import pytest
 from pydantic import ValidationError
 
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn
-
-Json = dict[str, Any]
-HUGE = 10**9
-
-
-def field(**schema: Any) -> Json:
-    return {"type": "object", "properties": {"q": schema}, "required": ["q"]}
+from tests.support.hostile_schemas import HOSTILE_SCHEMAS, Json, field
 
 
 def filled(schema: Json, text: str = "a" * 60 + "b") -> Json:
     return fill(FunctionToolIn(type="function", name="f", parameters=schema), text)
 
 
-FAN = {
-    f"d{n}": {
-        "properties": {f"p{m}": {"$ref": f"#/$defs/d{m}"} for m in range(10)},
-        "required": [f"p{m}" for m in range(10)],
-    }
-    for n in range(10)
-}
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        field(type="array", minItems=HUGE, items={"type": "string"}),
-        field(type="array", minItems=1000, items={"type": "array", "minItems": 1000, "items": {}}),
-        field(type="array", minItems=1000, uniqueItems=True, items={"type": "integer"}),
-        field(type="array", minItems=HUGE),
-        field(type="string", minLength=HUGE),
-        field(type="string", minLength="5"),
-        field(type="string", minLength=-1),
-        field(type="string", pattern="(?=a)b"),
-        field(type="string", pattern=r"(a)\1"),
-        field(type="string", pattern="a{100000000}"),
-        field(type="string", pattern=5),
-        field(type="number", minimum="a"),
-        field(type="number", maximum=True),
-        field(type=5),
-        field(type="text"),
-        field(enum="a"),
-        field(anyOf={}),
-        {"properties": {"q": True}},
-        {"properties": {"q": None}},
-        {"properties": []},
-        {"properties": {"q": {}}, "required": "q"},
-        {"properties": {"q": {}}, "required": [5]},
-        {"$ref": "#"},
-        {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 10}}},
-        {"$ref": "#/$defs/d0", "$defs": FAN},
-    ],
-)
+@pytest.mark.parametrize("schema", HOSTILE_SCHEMAS)
 def test_a_schema_that_cannot_be_filled_in_time_is_refused(schema: Json) -> None:
     with pytest.raises(ValidationError):
         FunctionToolIn(type="function", name="f", parameters=schema)
-    deep: Json = {}
-    for _ in range(100):
-        deep = {"properties": {"q": deep}}
-    with pytest.raises(ValidationError, match="too large or too deep"):
-        FunctionToolIn(type="function", name="f", parameters=deep)
 
 
 def test_a_pattern_takes_time_linear_in_the_text() -> None:

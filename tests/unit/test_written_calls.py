@@ -39,7 +39,7 @@ PROSE = [
         )
     ),
     "Doses:\nfind (1) the weight\nfind [2]\n  findings(x=1)",
-    'A resource:\n\n```json\n{"type": "Bundle", "id": "find"}\n```\n{"name": "Metformin", "code": {}}\n{"id": 5, "x": [',
+    'Codes:\n\n```json\n{"type": "Bundle", "id": "find"}\n```\n{"name": "Metformin", "code": {}}\n{"id": 5, "x": [',
     "So:\n\n- **Metformin**\n\n1. x\n\n| a | b |\n```\nf(x=1)\n```\nweight\n",
     "`find` ``find(x=1)`` {x} {'a': 1} [{5}] ``` ",
 ]

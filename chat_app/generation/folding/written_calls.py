@@ -96,21 +96,7 @@ Piece = str | WrittenCall | UnreadableCall
 class _Found(NamedTuple):
     """What the beginning of a call turned out to be; ``calls`` is None where it is text, up to ``end``."""
 
-    calls: list[WrittenCall | UnreadableCall] | None
-    end: int
-
-
-class _Found(NamedTuple):
-    """What the beginning of a call turned out to be; ``calls`` is None where it is text, up to ``end``."""
-
-    calls: list[WrittenCall | UnreadableCall] | None
-    end: int
-
-
-class _Found(NamedTuple):
-    """What the beginning of a call turned out to be; ``calls`` is None where it is text, up to ``end``."""
-
-    calls: list[WrittenCall | UnreadableCall] | None
+    calls: list[Piece] | None
     end: int
 
 

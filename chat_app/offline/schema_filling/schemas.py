@@ -8,7 +8,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from chat_app.offline.wire.schema_limits import at_reference, matcher
+from chat_app.offline.wire.patterns import matcher
+from chat_app.offline.wire.schema_limits import at_reference
 
 Json = dict[str, Any]
 _LONGEST_REFERENCE: Final = 12

@@ -6,11 +6,11 @@ validated and echoed. Unknown parameters are refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
 
-from chat_app.offline.wire.schema_limits import CheckedSchema
+from chat_app.offline.wire.schema_limits import CheckedSchema, one_limit
 from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
 
@@ -240,6 +240,12 @@ class CreateResponse(_Continuation):
     """Conversation objects are not stored here: clients chain by ``previous_response_id``."""
     moderation: Json | None = None
     context_management: list[Json] | None = None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _limit_schemas(cls, body: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        with one_limit():
+            return handler(body)
 
 
 class Compact(_Continuation):

@@ -1,0 +1,59 @@
+"""JSON schemas that would block the offline server, or fill its memory, if it filled them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+Json = dict[str, Any]
+HUGE = 10**9
+
+
+def field(**schema: Any) -> Json:
+    return {"type": "object", "properties": {"q": schema}, "required": ["q"]}
+
+
+def patterns(*every: str) -> Json:
+    return {"properties": {f"p{number}": {"type": "string", "pattern": one} for number, one in enumerate(every)}}
+
+
+FAN = {
+    f"d{n}": {
+        "properties": {f"p{m}": {"$ref": f"#/$defs/d{m}"} for m in range(10)},
+        "required": [f"p{m}" for m in range(10)],
+    }
+    for n in range(10)
+}
+HOSTILE_SCHEMAS: list[Json] = [
+    field(type="array", minItems=HUGE, items={"type": "string"}),
+    field(type="array", minItems=1000, items={"type": "array", "minItems": 1000, "items": {}}),
+    field(type="array", minItems=1000, uniqueItems=True, items={"type": "integer"}),
+    field(type="array", minItems=HUGE),
+    field(type="string", minLength=HUGE),
+    field(type="string", minLength="5"),
+    field(type="string", minLength=-1),
+    field(type="string", pattern="(?=a)b"),
+    field(type="string", pattern=r"(a)\1"),
+    field(type="string", pattern="a{100000000}"),
+    field(type="string", pattern=5),
+    field(type="number", minimum="a"),
+    field(type="number", maximum=True),
+    field(type=5),
+    field(type="text"),
+    field(enum="a"),
+    field(anyOf={}),
+    {"properties": {"q": True}},
+    {"properties": {"q": None}},
+    {"properties": []},
+    {"properties": {"q": {}}, "required": "q"},
+    {"properties": {"q": {}}, "required": [5]},
+    {"$ref": "#"},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 10}}},
+    {"$ref": "#/$defs/d0", "$defs": FAN},
+    patterns(*(rf"\w{{80}}x{number}" for number in range(150))),
+    patterns(*(rf"\w{{150}}x{number}" for number in range(20))),
+    patterns(*(f"a{number}" for number in range(3_000))),
+    patterns(r"(?:\w\d{10}){3}{3}{10}"),
+    patterns(r"(?x)(?:\w \w) {150}"),
+    reduce(lambda inner, _: {"properties": {"q": inner}}, range(100), {}),
+]
