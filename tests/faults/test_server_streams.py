@@ -23,11 +23,15 @@ from chat_app.interface.rendering.turn_steps import TurnIds
 from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
-from tests.support.engine import clinic, ended
-from tests.support.scripted_server import Raw, ScriptedServer, Turn, text_reply
+from tests.support.engine import chained, clinic, ended
+from tests.support.scripted_server import Raw, ScriptedServer, ScriptedTurn, Turn, text_reply
 from tools.function_tool import FunctionTool
 
 STREAMS = sorted((Path(__file__).resolve().parents[1] / "fixtures" / "streams").glob("*.sse"))
+SOURCE = re.compile(
+    r"[\w.-]+/[\w.-]+#\d+|rebuilt from [\w.-]+/[\w.-]+|^(specification|Azure OpenAI documentation|made up): |^seen at "
+)
+"""A thread, a parser's code, a specification, a server's version, or that there is none."""
 
 
 def expected(stream: Path) -> dict[str, Any]:
@@ -56,23 +60,27 @@ async def text_of_the_api(turn: LiveTurn) -> tuple[str, int]:
     return text, outcomes
 
 
-def text_of_the_page(events: list[AgentEvent]) -> str:
-    """Return the text of the answer's messages as a browser has them, event by event."""
+def page_of(events: list[AgentEvent]) -> tuple[str, list[str], int]:
+    """Return what a browser has in the end: the answer's text, its outcomes, and the number of its drug searches."""
     painter = TurnRenderer(TurnIds("turn", "thread", "run", datetime.now(UTC)))
-    messages: dict[str, str] = {}
+    steps: dict[str, dict[str, Any]] = {}
     for event in events:
         for kind, payload in painter.paint([event]):
             if kind == "stream_token":
-                messages[payload["id"]] += payload["token"]
+                steps[payload["id"]]["output"] += payload["token"]
             elif kind == "delete_message":
-                messages.pop(payload["id"], None)
-            elif payload.get("type") == "assistant_message" and "output" in payload:
-                messages[payload["id"]] = payload["output"]
-    return "".join(messages.values())
+                steps.pop(payload["id"], None)
+            elif "output" in payload:
+                steps[payload["id"]] = dict(payload)
+    answers = [step for step in steps.values() if step["type"] == "assistant_message"]
+    outcomes = [step["metadata"]["outcome"]["kind"] for step in answers if "outcome" in step["metadata"]]
+    searches = [step for step in steps.values() if step["type"] == "tool" and step["name"].startswith("Search drug")]
+    return "".join(step["output"] for step in answers), outcomes, len(searches)
 
 
+@pytest.mark.parametrize("chaining", [False, True])
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
-async def test_every_server_gives_the_same_answer_everywhere(stream: Path, redis_url: str) -> None:
+async def test_every_server_gives_the_same_answer_everywhere(stream: Path, chaining: bool, redis_url: str) -> None:
     """Row 8 and 54."""
     meant = expected(stream)
     asked: list[str] = []
@@ -84,10 +92,10 @@ async def test_every_server_gives_the_same_answer_everywhere(stream: Path, redis
 
     events: list[AgentEvent] = []
     turn = LiveTurn(owner="a", thread_id="t", question_id="q")
-    turns = [Turn([Raw(stream.read_bytes())]), text_reply("Done.", response_id="resp_2")]
+    turns: list[ScriptedTurn] = [Turn([Raw(stream.read_bytes())]), chained(text_reply("Done.", response_id="resp_2"))]
     async with (
         ScriptedServer(turns) as server,
-        clinic(server, redis_url, [FunctionTool(search_drug_database)], chaining=False) as agent,
+        clinic(server, redis_url, [FunctionTool(search_drug_database)], chaining=chaining) as agent,
     ):
         await turn.run(kept(agent.consult("How much metformin?", ConsultOptions(user_id="a")), events))
     answer = "\n\n".join(filter(None, [meant["text"], "Done." if meant["calls"] else ""]))
@@ -95,9 +103,12 @@ async def test_every_server_gives_the_same_answer_everywhere(stream: Path, redis
     assert (end.answer, end.outcome.kind) == (answer, meant["outcome"])
     assert len(asked) == len(set(asked)) + (stream.stem == "two_equal_calls") == meant["calls"]
     assert await text_of_the_api(turn) == (answer, 1)
-    assert text_of_the_page(events).replace("&lt;", "<").replace("\\", "") == answer
+    text, outcomes, searches = page_of(events)
+    assert (text.replace("&lt;", "<").replace("\\", ""), outcomes) == (answer, [meant["outcome"]])
+    assert searches == meant["calls"]
 
 
 def test_the_library_names_its_sources() -> None:
-    assert len(STREAMS) >= 194
-    assert all(expected(stream)["source"] for stream in STREAMS)
+    sources = [str(expected(stream)["source"]) for stream in STREAMS]
+    assert all(SOURCE.search(source) for source in sources)
+    assert sum(not source.startswith("made up: ") for source in sources) >= 150

@@ -20,6 +20,7 @@ from tests.support.scripted_server import Json
 
 STREAMS = sorted((Path(__file__).resolve().parents[1] / "fixtures" / "streams").glob("*.sse"))
 TOOLS = {"search_drug_database": {"properties": {"drug_name": {"type": "string"}}}}
+TERMINAL = {"response.completed", "response.incomplete", "response.failed"}
 NAMED = {"message", "function_call", "reasoning", "file_search_call"}
 
 
@@ -51,15 +52,15 @@ def answer_of(bodies: Sequence[Json]) -> tuple[str, int]:
     return state.answer.strip(), calls
 
 
-def renamed(value: Any, name: Callable[[str], str]) -> Any:
+def renamed(value: Any, name: Callable[[str], str], own: str = "id", others: str = "item_id") -> Any:
     """Return an event with other item ids."""
     if isinstance(value, list):
-        return [renamed(part, name) for part in value]
+        return [renamed(part, name, own, others) for part in value]
     if not isinstance(value, dict):
         return value
-    ids = {"item_id", "id"} if value.get("type") in NAMED else {"item_id"}
+    ids = {others, own} if value.get("type") in NAMED else {others}
     return {
-        key: name(inner) if key in ids and isinstance(inner, str) else renamed(inner, name)
+        key: name(inner) if key in ids and isinstance(inner, str) else renamed(inner, name, own, others)
         for key, inner in value.items()
     }
 
@@ -75,6 +76,14 @@ def one_for_each_event(bodies: list[Json]) -> list[Json]:
 
 def the_same(bodies: list[Json]) -> list[Json]:
     return [renamed(body, lambda _: "same") for body in bodies]
+
+
+def other_call_ids(bodies: list[Json]) -> list[Json]:
+    return [renamed(body, lambda name: f"x_{name}", "call_id", "call_id") for body in bodies]
+
+
+def at_the_end(change: Callable[[list[Json]], list[Json]]) -> Callable[[list[Json]], list[Json]]:
+    return lambda bodies: [change([body])[0] if body.get("type") in TERMINAL else body for body in bodies]
 
 
 def without(*names: str) -> Callable[[list[Json]], list[Json]]:
@@ -97,6 +106,10 @@ CHANGES: dict[str, Callable[[list[Json]], list[Json]]] = {
     "other ids": others,
     "an id for each event": one_for_each_event,
     "one id": the_same,
+    "other ids at the end": at_the_end(others),
+    "one id at the end": at_the_end(the_same),
+    "other call ids": other_call_ids,
+    "other call ids at the end": at_the_end(other_call_ids),
     "no ids": without("item_id"),
     "no indexes": without("output_index", "content_index"),
     "no numbers": without("sequence_number"),

@@ -147,6 +147,12 @@ def test_what_is_held_back_comes_before_another_message_unless_it_is_a_call() ->
     assert begun.release() == []
 
 
+def test_text_after_an_empty_release_is_whole() -> None:
+    calls = WrittenCalls(TOOLS)
+    assert calls.release() == calls.close() == []
+    assert [*calls.feed("Give it."), *calls.close(), *calls.feed(" Now"), *calls.close()] == ["Give it.", " Now"]
+
+
 def test_calls_of_one_id_and_a_call_of_a_response_that_began_again() -> None:
     calls = StreamedCalls({"find": {}})
     (first,) = calls.done(call("a", "0"), 0)

@@ -107,7 +107,7 @@ class StreamedCalls:
         named = {name for item in items for name in _names(item)}
         renamed = [call for call in self._calls if call.done and not call.ids & named]
         for item in map(self._declared, items):
-            same = next((call for call in renamed if _request(call.item) == _request(item)), None)
+            same = next((call for call in renamed if _repeats(item, call)), None)
             if same is None:
                 ready += self.done(item)
             else:
@@ -136,7 +136,7 @@ class StreamedCalls:
             )
         opened = next((call for call in named if not call.done), None)
         opened = opened or self._nearest([c for c in self._calls if not c.done and c.item.name == item.name], index)
-        return opened or next((call for call in named if _request(call.item) == _request(item)), None)
+        return opened or next((call for call in named if _repeats(item, call)), None)
 
     def _ready(self, call: _Call) -> list[FunctionCallItem]:
         twin = next((c for c in self._calls if c is not call and c.unknown and not c.sent and _same(c, call)), None)
@@ -190,6 +190,11 @@ def _names(item: FunctionCallItem) -> set[str]:
 
 def _same(one: _Call, other: _Call) -> bool:
     return _request(one.item) == _request(other.item)
+
+
+def _repeats(item: FunctionCallItem, call: _Call) -> bool:
+    """Return whether ``item`` is ``call`` again; some servers leave the arguments out at its end."""
+    return _request(item) == _request(call.item) or (not item.arguments and item.name == call.item.name)
 
 
 def _request(item: FunctionCallItem) -> tuple[str, object]:

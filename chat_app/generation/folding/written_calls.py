@@ -15,7 +15,7 @@ _SPEAKS_OF_TOOLS: Final = r"""
     (?:[_\u2581-]?(?:calls?|use|code|requests?|sep|arguments?|section|prefix|suffix|start|begin|end))*)
 """
 _TAG: Final = rf"""
-    <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|(?i:action)_\w+|python_tag)(?![\w-]) | <\|channel\|>commentary\ to=
+    <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|(?i:start_action|action_start)|python_tag)(?![\w-]) | <\|channel\|>commentary\ to=
     | \[{_SPEAKS_OF_TOOLS}\] | <(?P<tag>/?(?:\w*[:\uff5c])*(?:{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
 """
 """The beginning of a call; ``<toolbar>`` and ``<kidney_function>`` are none. One with a tag extends to the end of that
@@ -24,7 +24,7 @@ _NEW_LINE: Final = r"(?<!\s)[^\S\n]*+\n\s*+"
 _FENCE: Final = r"```\w*\s*"
 _NAME: Final = r"""["'][\w.:/-]*?(?:NAMES)["']"""
 _OBJECT: Final = rf"""
-    (?P<fence>{_FENCE})? (?P<body>(?:\[\s*)?\{{)\s* ["'] (?:
+    (?:{_NEW_LINE}[a-z]+(?=\[))? (?P<fence>{_FENCE})? (?P<body>(?:\[\s*)?\{{)\s* ["'] (?:
         (?:\w*name|tool|function|action) ["']\s*:\s* (?:{_NAME} | \{{)
         | (?:\w*calls?|\w*args|\w*arguments|\w*parameters|\w*input|type|id|index|NAMES) ["']\s*:
     )
@@ -39,7 +39,7 @@ _LINE: Final = rf"""
 """The beginning of a line that calls a tool in another way."""
 _OPENS: Final = re.compile(
     rf"""
-    (?: (?:{_NEW_LINE})? (?: <\|channel\|>[\w ]* | <[/|\uff5c\u2581\w:-]* | \[[A-Za-z_]* | `{{1,2}}
+    (?: (?:{_NEW_LINE}[a-z]*)? (?: <\|channel\|>[\w ]* | <[/|\uff5c\u2581\w:-]* | \[[A-Za-z_]* | `{{1,2}}
         | (?:{_FENCE})? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
       | {_NEW_LINE} (?:{_FENCE})? (?a: commentary\ [!-~]* | [\[(]* [a-z_] (?:[\w.:=-]|[\[({{,"']\s*)* )
     )\Z
@@ -161,9 +161,10 @@ class WrittenCalls:
     def _show(self, length: int) -> list[Piece]:
         """Let go of the first ``length`` characters; return those that are text."""
         shown, self._held = self._held[:length], self._held[length:]
-        if not self._said:
+        if shown and not self._said:
             shown = shown[1:]
             self._said = bool(shown.strip() if self._called else shown)
+            self._held = self._held if self._said else "\n" + self._held
         return [shown] if self._said and shown else []
 
     def _beginning(self, at: int) -> re.Match[str] | None:
