@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from pathlib import Path
 
@@ -47,6 +48,9 @@ async def test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time(tmp
     log = served.log.read_text("utf-8")
     for part in ("uvloop.Loop", "serving.TimedHttpProtocol", "websockets_sansio_impl.WebSocketsSansIOProtocol"):
         assert part in log, "it serves with what the benchmarks measure"
+    frozen = re.search(r"; (\d+) objects are no longer searched for garbage", log)
+    assert frozen
+    assert int(frozen[1]) > 100_000
     for turn_read in read:
         last = turn_read[-1]
         assert (last.event, last.data["answer"]) == ("turn_ended", "Take ")

@@ -73,6 +73,13 @@ def test_text_streams_as_one_start_and_then_tokens() -> None:
     assert painting.steps[painting.ids.message_id]["output"] == "Give 5 mg. Daily."
 
 
+def test_the_words_of_a_window_are_one_message_to_the_browser() -> None:
+    shown = painter()
+    shown.paint([STARTED, TextDelta(text="Take ")])
+    words = [TextDelta(text=f"word {place} ") for place in range(40)]
+    assert [kind for kind, _ in shown.paint(words)] == ["stream_token"]
+
+
 def test_the_same_events_in_other_batches_give_the_same_page() -> None:
     events = [
         STARTED,
