@@ -533,11 +533,23 @@ async def test_chaining_is_learned_for_each_model(redis_url: str) -> None:
         text_reply("Ignored.", response_id="resp_4"),
         GONE,
         text_reply("Four.", response_id="resp_5"),
+        calls_reply(("c1", "first", '{"a": "x"}'), response_id="resp_6"),
+        text_reply("Five.", response_id="resp_7"),
     ]
-    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [FunctionTool(first)]) as agent:
         for model in ("native", "bridged"):
             events = await consult(agent, "What is metformin?", model=model)
             assert isinstance(events[0], TurnStarted)
             follow_up = await consult(agent, "And its dose?", model=model, conversation_id=events[0].conversation_id)
-    assert (ended(follow_up).answer, server.unexpected) == ("Four.", 0)
+        conversation = events[0].conversation_id
+        called = await consult(agent, "And its price?", model="bridged", conversation_id=conversation)
+    assert [ended(follow_up).answer, ended(called).answer, server.unexpected] == ["Four.", "Five.", 0]
     assert [event.code for event in follow_up if isinstance(event, Notice)] == ["transcript_always_replayed"]
+    asked, answered = (request.json for request in server.requests[-2:])
+    assert "previous_response_id" not in asked | answered
+    assert [item["type"] for item in asked["input"]] == ["message"] * 5
+    assert answered["input"][5:] == [
+        {"type": "function_call", "call_id": "c1", "name": "first", "arguments": '{"a": "x"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": '"first x"'},
+    ]
+    assert not [event for event in called if isinstance(event, Notice)], "it is known already"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
-from chat_app.database.database_engine import database_engine, database_url
+from chat_app.database.database_engine import database_engine, database_url, in_transaction
 from chat_app.database.migrations import migrate, schema_problems
 from chat_app.errors import ConfigurationError
 from chat_app.interface.history.history_layer import History
@@ -44,6 +47,26 @@ async def executed(url: str, *statements: str) -> None:
         for statement in statements:
             await connection.execute(text(statement))
     await engine.dispose()
+
+
+async def test_sqlite_has_a_write_ahead_log_four_connections_and_one_that_writes(tmp_path: Path) -> None:
+    engine = database_engine(database_url(f"sqlite:///{tmp_path / 'history.sqlite3'}"))
+    writers: set[tuple[int, int]] = set()
+
+    def write(connection: Connection) -> None:
+        writers.add((threading.get_ident(), id(connection.connection.dbapi_connection)))
+
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(engine.connect()) for _ in range(4)]
+        pragmas = [await opened[0].scalar(text(f"PRAGMA {name}")) for name in ("journal_mode", "busy_timeout")]
+        fifth = engine.connect()
+        waiting = asyncio.create_task(fifth.start())
+        await asyncio.gather(*(in_transaction(engine, write) for _ in range(8)))
+        assert not waiting.done(), "a fifth waits in the queue"
+    await (await waiting).close()
+    await engine.dispose()
+    assert pragmas == ["wal", 5000]
+    assert len(writers) == 1
 
 
 async def test_a_database_of_the_first_schema_keeps_its_rows_and_gets_what_it_lacks(database: str) -> None:

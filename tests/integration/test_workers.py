@@ -99,8 +99,8 @@ class Workers:
 @contextmanager
 def two_workers(folder: Path) -> Iterator[Workers]:
     with model_server() as model:
-        settings = {"ASCLEPIUS_WORKERS": "2", "ASCLEPIUS_LOAD_DEMO": "false", "OPENAI_BASE_URL": model}
-        with serve(folder / "data", loaded=False, **settings) as served:
+        settings = {"ASCLEPIUS_LOAD_DEMO": "false", "OPENAI_BASE_URL": model}
+        with serve(folder / "data", "--workers", "2", loaded=False, **settings) as served:
             workers = Workers(served)
             wait_until(workers.both_serve, what="both workers", seconds=300)
             yield workers

@@ -80,24 +80,28 @@ def new_data(data_dir: Path) -> None:
 
 @contextmanager
 def serve(
-    data_dir: Path, *, loaded: bool = True, program: Sequence[str] = (COMMAND,), **environment: str
+    data_dir: Path,
+    *options: str,
+    loaded: bool = True,
+    program: Sequence[str] = (COMMAND,),
+    **environment: str,
 ) -> Iterator[Served]:
     """Serve on a free port until the block ends; with ``loaded``, wait for the content first."""
     if loaded and not data_dir.exists():
         new_data(data_dir)
-    with _serve(data_dir, loaded=loaded, environment=environment, program=program) as served:
+    with _serve(data_dir, *options, loaded=loaded, environment=environment, program=program) as served:
         yield served
 
 
 @contextmanager
 def _serve(
-    data_dir: Path, *, loaded: bool, environment: dict[str, str], program: Sequence[str] = (COMMAND,)
+    data_dir: Path, *options: str, loaded: bool, environment: dict[str, str], program: Sequence[str] = (COMMAND,)
 ) -> Iterator[Served]:
     log = data_dir.parent / f"{data_dir.name}-serve.log"
     with log.open("ab") as output, Path(os.devnull).open() as nothing:
         begun = log.read_text().count("Asclepius is at")
         process = start(
-            [*program, "serve", "--port", "0"],
+            [*program, "serve", "--port", "0", *options],
             env=clean_environment(data_dir, **environment),
             cwd=data_dir.parent,
             stdin=nothing.fileno(),

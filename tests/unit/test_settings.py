@@ -48,6 +48,7 @@ def test_nothing_set_means_the_offline_model_on_loopback_with_the_demo_user() ->
     settings.check()
     assert settings.uses_offline_model
     assert (settings.server.host, settings.server.port, settings.server.auth) == ("127.0.0.1", 8000, "demo")
+    assert settings.server.workers == 1
 
 
 @pytest.mark.parametrize(
