@@ -17,9 +17,11 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import uvloop
 from openai import AsyncOpenAI
 
@@ -29,6 +31,7 @@ from chat_app.generation.generator import Generator
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from tests.benchmarks.bare_reads import read_by_aiohttp, read_by_protocol
 from tests.benchmarks.peers import peers
 from tests.benchmarks.replay_server import replay_server
 from tests.benchmarks.soak import Growth, resident_kb, soak
@@ -102,7 +105,12 @@ async def measure_cpu(base_url: str, model: str = BURST) -> dict[str, float]:
         engine = await stack.enter_async_context(_engine(base_url, model))
         ours = adapter(base_url)
         stack.push_async_callback(ours.aclose)
-        return await _in_turns(_contenders(client, ours, engine, model))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        bare: dict[str, Contender] = {
+            "the body by aiohttp alone": partial(read_by_aiohttp, session, base_url, model),
+            "the body by a bare protocol": partial(read_by_protocol, base_url, model),
+        }
+        return await _in_turns(_contenders(client, ours, engine, model) | (bare if model == LIVE else {}))
 
 
 async def _in_turns(contenders: dict[str, Contender]) -> dict[str, float]:
