@@ -6,9 +6,11 @@ The bounds are a little above what was counted, so that few statements, round tr
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +20,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.agent.turn_queue import TurnQueue
+from chat_app.answer_options import ConsultOptions
 from chat_app.audit import DatabaseAuditLog
 from chat_app.events import Notice
 from chat_app.interface.history.history_layer import History
@@ -27,6 +30,7 @@ from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
+from tests.benchmarks.replay_server import replay_server
 from tests.support.api_server import api, ask, text_of
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
@@ -178,3 +182,22 @@ async def test_values_that_are_looked_up_at_once_share_statements(history: Histo
     wrong, *others = await asyncio.gather(*looked_up, return_exceptions=True)
     assert isinstance(wrong, (ValueError, SQLAlchemyError))
     assert others == ["ada", None]
+
+
+async def test_a_delta_of_its_own_takes_about_sixty_calls_from_the_socket_to_the_log(redis_url: str) -> None:
+    """Counted as the calls of 300 deltas without those of 100, so that a question's own calls do not count."""
+    calls = Counter[int]()
+    with replay_server() as model_url:
+        async with clinic(model_url, redis_url) as agent:
+            for deltas in (100, 300):
+
+                def counted(frame: FrameType, event: str, _argument: object, deltas: int = deltas) -> None:
+                    calls[deltas] += event == "call" and "/chat_app/" in frame.f_code.co_filename
+
+                turn = LiveTurn("ada", "t", "q")
+                sys.setprofile(counted)
+                try:
+                    await turn.run(agent.consult("How?", ConsultOptions(user_id="ada", model=f"paced:{deltas}:10")))
+                finally:
+                    sys.setprofile(None)
+    assert 20 < (calls[300] - calls[100]) / 200 <= 65
