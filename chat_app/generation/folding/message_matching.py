@@ -1,8 +1,8 @@
 """The messages of one response while they stream: which message an event belongs to, and the text that is new.
 
 Some servers change, repeat or omit ids. Streamed text belongs to the open message of its id and output index, or of its
-index, or of its id, or else to the last open one; a finished text also to the message that holds it. A finished text that equals the streamed text adds nothing, one that continues it adds the rest, and a
-different one replaces it.
+index, or of its id, or else to the last open one; a finished text also to the message that holds it. A finished text
+that equals the streamed text adds nothing, one that continues it adds the rest, and a different one replaces it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
