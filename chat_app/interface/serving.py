@@ -19,6 +19,8 @@ from chat_app.settings import Settings
 HEADER_SECONDS: Final = 20.0
 logger = logging.getLogger(__name__)
 
+_IDLE_SECONDS = 75
+"""Longer than proxies keep an idle connection (nginx and AWS 60 s): one that the server closed first fails a POST."""
 _SHUTDOWN_SECONDS = 5
 _FORCED_EXIT_POLL = 0.2
 _MOST_CONNECTIONS = 8_192
@@ -119,6 +121,7 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
         server_header=False,
         # The guard compares the peer itself with the trusted proxies.
         proxy_headers=False,
+        timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         lifespan="on",
         # Beyond them a request gets 503. The rest of the system's limit is for files and services.

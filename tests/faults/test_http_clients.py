@@ -6,9 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from fastapi import FastAPI
+
 from chat_app.events import AgentEvent, TextDelta
+from chat_app.interface.serving import page_server
 from chat_app.interface.turns.live_turn import ABANDONED, SHUT_DOWN, LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
+from chat_app.settings import Settings
 from tests.support.api_server import api, frames, resume
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
@@ -65,6 +69,13 @@ async def test_a_turn_that_is_being_read_is_not_given_up(redis_url: str, tmp_pat
                         await unread.saved.wait()
                     gate.set()
     assert answers == ["Take with food."]
+
+
+def test_an_idle_connection_outlives_the_one_that_a_proxy_keeps() -> None:
+    """nginx and AWS keep one for 60 s; a POST on a connection that the server has just closed fails with 502."""
+    app = FastAPI()
+    app.state.runtime = None
+    assert page_server(app, Settings()).config.timeout_keep_alive > 60
 
 
 async def test_whoever_waits_for_a_whole_answer_gets_what_there_was_when_the_server_ends(

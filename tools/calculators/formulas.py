@@ -143,7 +143,12 @@ class Frequency(Quantity[Literal["times a day"]]):
 class OpioidDose(Frozen):
     """One opioid that is taken regularly."""
 
-    drug: Opioid = Field(description="The opioid. Also: fentanyl patch = fentanyl transdermal.")
+    drug: Opioid = Field(
+        description="The opioid. Also: fentanyl patch = fentanyl transdermal, transdermal fentanyl = fentanyl "
+        "transdermal, fentanyl TTS = fentanyl transdermal, Fentanylpflaster = fentanyl transdermal, Fentanyl-Pflaster "
+        "= fentanyl transdermal, Morphin = morphine, Oxycodon = oxycodone, Hydromorphon = hydromorphone, Hydrocodon "
+        "= hydrocodone, Oxymorphon = oxymorphone, Codein = codeine, Methadon = methadone."
+    )
     dose: OpioidAmount = Field(description="The amount of one dose, or the rate of a patch.")
     frequency: Frequency | None = Field(description="How often the dose is taken; null for a patch.")
 

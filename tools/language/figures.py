@@ -121,8 +121,8 @@ _PERIODS: Final = {
 }  # fmt: skip
 """Days of each period."""
 _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
-    "yearly": "year", "annual": "year", "annually": "year", "täglich": "day", "wöchentlich": "week",
-    "monatlich": "month", "jährlich": "year"}  # fmt: skip
+    "yearly": "year", "annual": "year", "annually": "year", "täglich": "day", "tägl": "day", "tgl": "day",
+    "wöchentlich": "week", "monatlich": "month", "jährlich": "year"}  # fmt: skip
 _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
 _TIMES_A: Final = r"(?:times|doses|x|×|mal)(?!\w)"
 _RATE: Final = re.compile(

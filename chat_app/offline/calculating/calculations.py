@@ -35,13 +35,20 @@ Span = tuple[int, int]
 _OPTIONAL: Final = "Optional."
 _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
 _TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
+_PER_DAY: Final = r"(?: 1 times a day)?"
+"""Behind a name: of the result, no input."""
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
 _ENOUGH_UNNAMED: Final = 3
 _MOST_OTHER_WORDS: Final = 1
 """Words beside name and inputs with which an incomplete question still asks for the result and for nothing else."""
+_MOST_WITH_ONE: Final = 3
+"""The same where only one input is given."""
+_SEVERAL_CRITERIA: Final = 3
 _SAME: Final = 1.02
 """Ratio up to which two values are one, such as 80 kg and 176 lb."""
+_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
+"""A number behind a name that tells the year of a formula: ``CKD-EPI 2021``."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _LONGEST_FOLLOW_UP: Final = 12
 
@@ -91,9 +98,13 @@ class _Reading:
 
     @property
     def is_complete(self) -> bool:
+        known = all(name in self.given or name in self.unclear for name in self.calculator.required)
+        return known and self._states_a_criterion
+
+    @property
+    def _states_a_criterion(self) -> bool:
         criteria = self.calculator.criteria
-        stated = len(self._measured) >= 2 or not criteria or any(name in self.given for name in criteria)
-        return stated and all(name in self.given or name in self.unclear for name in self.calculator.required)
+        return len(self._measured) >= 2 or not criteria or any(name in self.given for name in criteria)
 
     @property
     def _measured(self) -> list[Json]:
@@ -108,8 +119,18 @@ class _Reading:
         """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
         if self._states_result(text):
             return False
-        few_words = len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
-        return self._asked_by(text) or (few_words and len(self.given) + len(self.unclear) >= 2)
+        others, known = len(self.calculator.other_words(text)), len(self.given) + len(self.unclear)
+        lacks_one = self._lacks_one and (known >= 2 or others <= _MOST_WITH_ONE)
+        return self._asked_by(text) or (others <= _MOST_OTHER_WORDS and known >= 2) or lacks_one
+
+    @property
+    def _lacks_one(self) -> bool:
+        """Whether all required inputs but one are given, with a value other than the age, or with several criteria."""
+        open_inputs = [name for name in self.calculator.required if name not in self.given and name not in self.unclear]
+        measured = any(value["unit"] != "years" for value in self._measured)
+        several = sum(name in self.given for name in self.calculator.criteria) >= _SEVERAL_CRITERIA
+        lacks_one = len(open_inputs) == 1 < len(self.calculator.required)
+        return lacks_one and (several or (measured and self._states_a_criterion))
 
     def alone(self, text: str) -> bool:
         """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
@@ -126,7 +147,9 @@ class _Reading:
         """Return whether a number beside the calculator's name is its result and no input."""
         results = values_with_unit(text, self.calculator.result_units)
         for match in re.finditer(self.calculator.named_value, text):
-            given = [match.end(side) for side in ("before", "after") if match[side]]
+            if text.startswith(" years", match.end()):
+                continue
+            given = [match.end(side) for side in ("before", "after") if match[side] and not _YEAR.match(match[side])]
             are_inputs = all(any(start < place <= end for start, end in self.spans) for place in given)
             if not are_inputs or any(found.end > match.end("after") >= found.start for found in results):
                 return True
@@ -140,7 +163,7 @@ class _Calculator:
         self.name = function.name
         self._root: Json = function.parameters or {}
         self._names = any_of(listed(function.description or "", "Also") or [function.name])
-        self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names})(?:{_TO_VALUE}(?P<after>{NUMBER}))?"
+        self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names}){_PER_DAY}(?:{_TO_VALUE}(?P<after>{NUMBER}))?"
         """The name with a number before or behind it."""
         self.result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
@@ -161,7 +184,7 @@ class _Calculator:
         return [word for word in _WORD.findall(blanked(rest, spans)) if word not in word_list("stop")]
 
     def mentions(self, text: str) -> list[Span]:
-        return [match.span() for match in re.finditer(self._names, text)]
+        return [match.span() for match in re.finditer(rf"(?:{self._names}){_PER_DAY}", text)]
 
     def read(self, text: str) -> _Reading:
         """Return the inputs that ``text`` states."""

@@ -1,6 +1,7 @@
 """What a text states about inputs that are no measurements: the option it names, and criteria present or denied.
 
-The names of an option or a criterion stand in its description; see ``tools.language.named_lists``.
+The names of an option or a criterion stand in its description; see ``tools.language.named_lists``. A name of a
+criterion with ``= absent`` states that it is absent.
 """
 
 import re
@@ -19,13 +20,18 @@ RELATION: Final = (
 _RELATIVE: Final = re.compile(rf"\b(?:his|her|their|seine?[mnrs]?|ihre?[mnrs]?) {RELATION}")
 """Somebody beside the patient; ``my mother`` may be the patient."""
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
-_NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")
-_CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|has|had|aber|mit)\b")
+_NEGATION: Final = re.compile(
+    r"\b(?:no|not|nor|without|w/o|denies|denied|never|nil|free of|negative for|ohne|kein\w*|nicht|nie|niemals|weder)\b"
+)
+_CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|(?<!never )(?<!not )(?<!n't )(?:has|had)|aber|mit)\b")
 _DENIED_AFTER: Final = re.compile(
     r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
-    r"| ?[:=]? ?(?:none|absent|negative|nein)\b"
+    r"| ?[:=]? ?(?:none|absent|neg|negativ|negative|nein)\b"
 )
 """In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
+_ABSENT: Final = "absent"
+_ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)*")
+"""What a slash joins to a criterion: ``previous DVT/PE no``."""
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
 
 
@@ -78,20 +84,27 @@ def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
 def finding(schema: Json, text: str) -> bool | None:
     """Return whether ``text`` states the criterion as present or absent; None when it does not mention it."""
     others = any_of(listed(schema["description"], "Not")) or "(?!)"
-    names = any_of(listed(schema["description"], "Also")) or "(?!)"
     rest = blanked(text, [match.span() for match in re.finditer(others, text)])
-    stated = [
-        not _denied(rest, match.start(), match.end())
-        for match in re.finditer(names, rest)
-        if not _NO_FINDING.match(rest, match.end())
-        and not _NO_PATIENT.search(rest[: match.start()])
-        and not _RELATIVE.search(re.split("[.,;]", rest[: match.start()])[-1])
-    ]
+    entries = [entry.partition(" = ") for entry in listed(schema["description"], "Also")]
+    present = _stated(rest, [name for name, _, meant in entries if not meant])
+    absent = _stated(rest, [name for name, _, meant in entries if meant == _ABSENT])
+    stated = [*present, *(not one for one in absent)]
     return any(stated) if stated else None
 
 
+def _stated(text: str, names: Sequence[str]) -> list[bool]:
+    """Return for each mention of one of ``names`` whether it is stated, not denied."""
+    return [
+        not _denied(text, match.start(), match.end())
+        for match in re.finditer(any_of(names) or "(?!)", text)
+        if not _NO_FINDING.match(text, match.end())
+        and not _NO_PATIENT.search(text[: match.start()])
+        and not _RELATIVE.search(re.split("[.,;]", text[: match.start()])[-1])
+    ]
+
+
 def _denied(text: str, start: int, end: int) -> bool:
-    if _DENIED_AFTER.match(text, end):
+    if _DENIED_AFTER.match(text, _ALTERNATIVES.match(text, end).end()):
         return True
     before = _CLAUSE.split(text[:start])[-1]
     negations = list(_NEGATION.finditer(before))

@@ -11,9 +11,15 @@ from tools.language.named_lists import any_of
 
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
-_PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d./]| ?m[cg])")
+_PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d/]|\.\d| ?m[cg])")
 _AGE_AND_SEX: Final = re.compile(
     r"(?<![\d.])(\d{1,3})[ -]?(?=(?:m|f|w|male|female|man|woman|lady|gentleman|mann|frau)(?:\b|,))(?!m/)"
+)
+_TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
+"""``2x150 mg``: an amount with its number a day."""
+_SEX_AND_AGE: Final = re.compile(
+    r"\b(female|male|woman|man|lady|gentleman|frau|mann|patientin|weiblich|männlich),? (?:aged )?(\d{2,3})"
+    r"(?=[,.;)]|$| (?:and|with|und|mit)\b)"
 )
 _IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
@@ -22,10 +28,9 @@ _STONE: Final = re.compile(
 )
 _FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|ist|von|bei)\b)*"
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
-_OTHER_UNIT: Final = re.compile(
-    rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{any_spelling(one for one in UNITS if len(one) > 1 and one != 'in')})(?!\w))"
-)
-"""A unit that the input does not take; ``in`` and single letters may be words."""
+_LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
+_OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
+"""A unit that the input does not take; ``in`` and single letters may be words, and ``HR 90`` names a value."""
 _BEHIND_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
 _THEN: Final = re.compile(
     r",? ?\(?(?:[-–→>]+|\b(?:to|then|now|today|and now|or|bis|dann|jetzt|heute|und jetzt|oder)\b:?) ?"
@@ -71,6 +76,7 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     """
     words = _DURATION.sub(" ", with_decimal_points(fold_phrase(text)))
     words = _OF_SOMEBODY.sub(r"\g<relation>", _POSSESSIVE.sub("", words))
+    words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
@@ -79,7 +85,7 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     words = _AGE_AND_SEX.sub(
         lambda found: found[0] if behind and behind.search(words, 0, found.start()) else f"{found[1]} years ", words
     )
-    words = _IS_AGED.sub(r"\1 years", words)
+    words = _IS_AGED.sub(r"\1 years", _SEX_AND_AGE.sub(r"\1 \2 years", words))
     rates = placed_rates(words)
     for rate in reversed([one for one in rates if [other.start for other in rates].count(one.start) == 1]):
         # "2/day" has its count before it.
