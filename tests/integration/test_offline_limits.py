@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -14,7 +17,7 @@ from chat_app.errors import ConfigurationError
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.state.response_store import MOST_RESPONSES, ResponseStore
 from chat_app.offline.state.state_database import Database
-from tests.support.hostile_schemas import HOSTILE_SCHEMAS
+from tests.support.hostile_schemas import HOSTILE_SCHEMAS, LARGE_SCHEMAS, Json
 from tests.support.offline_server import offline_server, port_of, start_offline_server
 
 HEADERS = {"Authorization": "Bearer any"}
@@ -94,24 +97,57 @@ def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:
     assert "Quartermaine" not in (tmp_path / "offline.log").read_text()
 
 
+@contextmanager
+def measured(folder: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
+    """Run the server and yield a client and its process, whose memory may grow by 200 MB."""
+    process = start_offline_server(folder, "--delta-ms", "0")
+    url, server = f"http://127.0.0.1:{port_of(process, folder)}/v1", psutil.Process(process.pid)
+    before = server.memory_info().rss
+    with httpx.Client(base_url=url, headers=HEADERS, timeout=60) as client:
+        yield client, server
+    highest = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+    assert highest
+    assert int(highest[1]) * 1024 - before <= 200_000_000
+    process.terminate()
+    process.wait(60)
+
+
 def test_hostile_schemas_are_refused_in_a_second_and_200_mb(tmp_path: Path) -> None:
-    process = start_offline_server(tmp_path)
-    url = f"http://127.0.0.1:{port_of(process, tmp_path)}/v1/responses"
-    server = psutil.Process(process.pid)
-    every = [{"type": "function", "name": "f", "parameters": schema} for schema in HOSTILE_SCHEMAS]
+    every: list[Json] = [{"type": "function", "name": "f", "parameters": schema} for schema in HOSTILE_SCHEMAS]
     fan = {"properties": {f"p{number}": {"$ref": "#/$defs/a"} for number in range(900)}, "$defs": {"a": {"items": {}}}}
     # The memory of a long body is that of its JSON.
     often = [one for one in [*every, {**every[0], "parameters": fan}] if len(str(one)) < 50_000]
     tools = [*([one] for one in every), *([{**one, "name": f"f{number}"} for number in range(128)] for one in often)]
-    before = server.memory_info().rss
-    with httpx.Client(headers=HEADERS, timeout=60) as client:
+    with measured(tmp_path) as (client, server):
         for offered in tools:
             started = server.cpu_times().user
-            answer = client.post(url, json={"model": "m", "input": "a", "tools": offered})
+            answer = client.post("/responses", json={"model": "m", "input": "a", "tools": offered})
             assert answer.status_code == 400, offered
             assert "tools[" in answer.json()["error"]["message"]
             assert server.cpu_times().user - started <= 1, offered
-        highest = int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1]) * 1024
-        assert highest - before <= 200_000_000
-    process.terminate()
-    process.wait(60)
+
+
+def test_large_ordinary_schemas_are_filled_in_two_seconds_and_200_mb(tmp_path: Path) -> None:
+    text = "Metformin for Mrs Quillfeather in Leeds, 500 mg. " * 2_000
+    with measured(tmp_path) as (client, server):
+        for schema in LARGE_SCHEMAS:
+            tool = {"type": "function", "name": "f", "parameters": schema}
+            form = {"type": "json_schema", "name": "n", "schema": schema}
+            for more in ({"tools": [tool], "tool_choice": "required"}, {"text": {"format": form}}):
+                started = server.cpu_times().user
+                answer = client.post("/responses", json={"model": "m", "input": text, **more})
+                assert answer.status_code == 200, answer.text[:300]
+                assert server.cpu_times().user - started <= 2, schema
+
+
+def test_a_request_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(260):
+        deep = [deep]
+    with measured(tmp_path) as (client, _):
+        for tool in (
+            {"type": "function", "name": "f", "parameters": {"const": deep}},
+            {"type": "web_search", "x": deep},
+        ):
+            answer = client.post("/responses", json={"model": "m", "input": "a", "tools": [tool], "stream": True})
+            assert answer.status_code == 400

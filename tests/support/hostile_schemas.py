@@ -55,5 +55,33 @@ HOSTILE_SCHEMAS: list[Json] = [
     patterns(*(f"a{number}" for number in range(3_000))),
     patterns(r"(?:\w\d{10}){3}{3}{10}"),
     patterns(r"(?x)(?:\w \w) {150}"),
-    reduce(lambda inner, _: {"properties": {"q": inner}}, range(100), {}),
+    reduce(lambda inner, _: {"properties": {"q": inner}}, range(70), {}),
+    patterns(*(f"(?:[^a]{{80}})?{{80}}x{number}" for number in range(65))),
+    field(type="array", minItems=3, uniqueItems=True, items={"type": "number", "minimum": 1e300}),
+    field(type="array", minItems=4_000, items={"const": "x" * 20_000}),
+    field(type="array", minItems=1_000, items={"enum": [f"v{number}" for number in range(5_000)]}),
+    field(type="array", minItems=1_000, items={"type": "object", "required": [f"p{number}" for number in range(900)]}),
+    field(allOf=[{"type": "array", "uniqueItems": True, "items": {"type": "string"}}, {"minItems": 8_000}]),
+    {
+        "properties": {"q": {"$ref": "#/$defs/a", "minItems": 5_000}},
+        "required": ["q"],
+        "$defs": {"a": {"type": "array", "items": {"type": "object", "required": [f"p{n}" for n in range(900)]}}},
+    },
+    {"properties": {"q": {"$ref": "#/$defs/b" + "/" * 300_000}}},
+    {"$ref": "#/$defs/d0", "$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 10} for n in range(10)}},
 ]
+
+NODE: Json = {
+    "properties": {name: {"allOf": [{"$ref": "#/$defs/Node"}]} for name in ("left", "right", "mid", "next")},
+    "required": ["value"],
+}
+MEMBERS = [{"$ref": f"#/$defs/{name}"} for name in "ABCDE"]
+FAMILY = {name: {"properties": {"children": {"type": "array", "items": {"anyOf": MEMBERS}}}} for name in "ABCDE"}
+LARGE_SCHEMAS: list[Json] = [
+    {"$ref": "#/$defs/Node", "$defs": {"Node": NODE}},
+    {"properties": {f"n{number}": {"$ref": "#/$defs/Node"} for number in range(3)}, "$defs": {"Node": NODE}},
+    {"$ref": "#/$defs/A", "$defs": FAMILY},
+    {"properties": {f"p{number}": {"type": "string"} for number in range(500)}},
+    {"properties": {f"name{number}": {"type": "string", "pattern": "^[a-z]{3,9}$"} for number in range(500)}},
+]
+"""Schemas that ordinary programs write: they are filled."""

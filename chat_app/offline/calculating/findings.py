@@ -30,7 +30,7 @@ _DENIED_AFTER: Final = re.compile(
 )
 """In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
 _ABSENT: Final = "absent"
-_ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)*")
+_ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)+")
 """What a slash joins to a criterion: ``previous DVT/PE no``."""
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
 
@@ -104,7 +104,8 @@ def _stated(text: str, names: Sequence[str]) -> list[bool]:
 
 
 def _denied(text: str, start: int, end: int) -> bool:
-    if _DENIED_AFTER.match(text, _ALTERNATIVES.match(text, end).end()):
+    joined = _ALTERNATIVES.match(text, end)
+    if _DENIED_AFTER.match(text, joined.end() if joined else end):
         return True
     before = _CLAUSE.split(text[:start])[-1]
     negations = list(_NEGATION.finditer(before))

@@ -9,6 +9,7 @@ from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.compaction import compacted, opened
 from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
 from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner
+from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.wire import objects
@@ -19,7 +20,9 @@ from chat_app.offline.wire.requests import (
     Compact,
     CreateResponse,
     FileSearchToolIn,
+    FunctionToolIn,
     NamedToolChoice,
+    SchemaFormat,
     ToolChoice,
 )
 
@@ -173,3 +176,18 @@ def _check(request: CreateResponse) -> None:
     if not _chosen(request.tool_choice) <= declared:
         raise invalid("The tool to choose is not among 'tools'.", "tool_choice")
     _check_given(request.input, request.previous_response_id)
+    _check_schemas(request)
+
+
+def _check_schemas(request: CreateResponse) -> None:
+    """Try to fill each schema of the request; all share one limit."""
+    tools = enumerate(request.tools or ())
+    schemas = [(f"tools[{at}].parameters", tool.parameters) for at, tool in tools if isinstance(tool, FunctionToolIn)]
+    if request.text is not None and isinstance(request.text.format, SchemaFormat):
+        schemas.append(("text.format.schema", request.text.format.schema_))
+    limit = FillLimit()
+    for param, schema in schemas:
+        try:
+            check_fillable(schema or {}, limit)
+        except TooLargeError as error:
+            raise invalid(f"Invalid value for '{param}': {error}.", param) from None

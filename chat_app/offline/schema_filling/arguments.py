@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any, Final
 
 from chat_app.offline.schema_filling.schemas import (
@@ -16,6 +17,7 @@ from chat_app.offline.schema_filling.schemas import (
     part_of,
 )
 from chat_app.offline.wire.requests import FunctionToolIn
+from chat_app.offline.wire.schema_limits import MOST_PARTS, TOO_LARGE
 from tools.language.quotable_units import squeeze
 from tools.language.terms import terms
 
@@ -35,6 +37,31 @@ _CAPITAL: Final = re.compile(r"(?P<within>(?<=[a-z,;:]\s))?\b[A-Z][\w'’-]*(?:\
 _NAMED: Final = re.compile(r"name|title|person|who|subject|location|city|place")
 _ANSWER: Final = re.compile(r"answer|response|summary|explanation|message|content|result|text|reply", re.IGNORECASE)
 _DEEPEST: Final = 12
+_CHARACTERS_A_PART: Final = 100
+_OPTIONS_A_PART: Final = 10
+_MOST_CANDIDATES: Final = 300
+"""Words of the text that are tried for a field."""
+
+
+class TooLargeError(ValueError):
+    """A value that fits the schema would take more time or memory than an answer may."""
+
+
+@dataclass(slots=True)
+class FillLimit:
+    """The parts that may still be filled; long values count as several."""
+
+    left: int = MOST_PARTS
+
+    def take(self, parts: int = 1) -> None:
+        """Count ``parts``. Raises ``TooLargeError`` when there were too many."""
+        self.left -= parts
+        if self.left < 0:
+            raise TooLargeError(TOO_LARGE)
+
+    def take_value(self, value: object) -> None:
+        """Count a value that is copied."""
+        self.take(len(str(value)) // _CHARACTERS_A_PART)
 
 
 @dataclass(frozen=True)
@@ -44,6 +71,39 @@ class FillSource:
     text: str
     root: Json
     answer: str | None = None
+    limit: FillLimit = field(default_factory=lambda: FillLimit(10 * MOST_PARTS))
+    """Larger than that of the check, which fills from no text."""
+
+    @cached_property
+    def numbers(self) -> list[float]:
+        """The numbers in the text."""
+        return [float(match.group()) for match in islice(_NUMBER.finditer(self.text), _MOST_CANDIDATES)]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The first words of the text, without punctuation."""
+        return [word.strip(",.;:?!()") for word in islice(self.text.split(), _MOST_CANDIDATES)]
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms of the text."""
+        return frozenset(terms(self.text))
+
+    @cached_property
+    def line(self) -> str:
+        """The text in one line."""
+        return squeeze(self.text)
+
+    @cached_property
+    def names(self) -> dict[tuple[bool, bool], list[str]]:
+        """What the text names, for fields that ask for a place, for a name, for both and for neither."""
+        both = (False, True)
+        return {(place, name): list(_named(self.text, place, name)) for place in both for name in both}
+
+
+def check_fillable(schema: Json, limit: FillLimit) -> None:
+    """Raise ``TooLargeError`` when filling ``schema`` takes more than ``limit``, which it shares with others."""
+    fill_schema("", schema, FillSource("", schema, limit=limit), optional=False)
 
 
 def fill(function: FunctionToolIn, text: str) -> Json:
@@ -68,19 +128,23 @@ def fill_schema(
 
     ``trail`` are the references of the parts around it: what refers to itself is left empty where it may be.
     """
+    source.limit.take()
     part = part_of(schema, source.root)
     if len(trail) > _DEEPEST or any(part.references & seen for seen in trail):
         return None
     found, optional = part.schema, optional or part.nullable
     fill_part = partial(fill_schema, source=source, trail=(*trail, part.references))
     if "const" in found:
+        source.limit.take_value(found["const"])
         return found["const"]
+    source.limit.take_value(found.get("default", ""))
     if isinstance(found.get("enum"), list):
-        chosen = _chosen(found["enum"], source.text) or ([] if optional else found["enum"])
+        chosen = _chosen(found["enum"], source) or ([] if optional else found["enum"])
+        source.limit.take_value(next(iter(chosen), None))
         return next(iter(chosen), None)
     match part.kind:
         case "integer" | "number" as kind:
-            return _number(found, source.text, optional=optional, whole=kind == "integer")
+            return _number(found, source, optional=optional, whole=kind == "integer")
         case "boolean":
             return None if optional else bool(found.get("default", False))
         case "array":
@@ -93,16 +157,15 @@ def fill_schema(
             return _string(name, found, source, optional=optional)
 
 
-def _chosen(options: list[Any], text: str) -> list[Any]:
-    """Return the options that ``text`` names."""
-    asked = set(terms(text))
+def _chosen(options: list[Any], source: FillSource) -> list[Any]:
+    """Return the options that the text names."""
+    source.limit.take(len(options) // _OPTIONS_A_PART)
     named = ((option, terms(str(option).replace("_", " "))) for option in options)
-    return [option for option, parts in named if parts and asked.issuperset(parts)]
+    return [option for option, parts in named if parts and source.terms.issuperset(parts)]
 
 
-def _number(schema: Json, text: str, *, optional: bool, whole: bool) -> float | int | None:
-    for match in _NUMBER.finditer(text):
-        value = float(match.group())
+def _number(schema: Json, source: FillSource, *, optional: bool, whole: bool) -> float | int | None:
+    for value in source.numbers:
         if (not whole or value.is_integer()) and fits_number(value, schema):
             return int(value) if value.is_integer() else value
     return None if optional else default_number(schema, whole=whole)
@@ -117,7 +180,7 @@ def _array(
     if items is False or len(first) >= most:
         return first
     options = part_of(items, source.root).schema.get("enum")
-    found = _chosen(options, source.text) if isinstance(options, list) else []
+    found = _chosen(options, source) if isinstance(options, list) else []
     if not found:
         value = fill_part(name, items, optional=True)
         found = [] if value is None else [value]
@@ -126,15 +189,17 @@ def _array(
     found = [*first, *found][:most]
     while len(found) < least:
         value = fill_part(name, items, optional=False)
-        found.append(_another(value, found, options) if schema.get("uniqueItems") else value)
+        found.append(_another(value, found, options, source.limit) if schema.get("uniqueItems") else value)
     return found
 
 
-def _another(value: Any, used: list[Any], options: object) -> Any:
+def _another(value: Any, used: list[Any], options: object, limit: FillLimit) -> Any:
     """Return a value beside those that are ``used``, like ``value``."""
     if isinstance(options, list):
+        limit.take(len(options) * len(used) // _CHARACTERS_A_PART)
         return next((option for option in options if option not in used), value)
     while value in used and isinstance(value, int | float | str):
+        limit.take(1 + len(used) // _OPTIONS_A_PART)
         value = f"{value} " if isinstance(value, str) else value + 1
     return value
 
@@ -149,12 +214,14 @@ def _object(schema: Json, fill_part: Callable[..., Any]) -> Json:
 
 
 def _string(name: str, schema: Json, source: FillSource, *, optional: bool) -> str | None:
-    for value in _candidates(name, schema, source):
+    source.limit.take(schema.get("minLength", 0) // _CHARACTERS_A_PART)
+    for value in islice(_candidates(name, schema, source), _MOST_CANDIDATES):
         if fits_text(value, schema):
             return value
     if optional:
         return None
-    whole = squeeze(source.answer or source.text)[: schema.get("maxLength")].ljust(schema.get("minLength", 0))
+    said = source.line if source.answer is None else squeeze(source.answer)
+    whole = said[: schema.get("maxLength")].ljust(schema.get("minLength", 0))
     return whole if fits_text(whole, schema) else default_text(schema)
 
 
@@ -164,27 +231,27 @@ def _candidates(name: str, schema: Json, source: FillSource) -> Iterator[str]:
     if source.answer is not None and _ANSWER.search(name):
         yield source.answer
     if name.lower() in _WHOLE:
-        yield squeeze(source.text)
+        yield source.line
     meant = (word for word in ("date", "email") if word in described)
     known = FORMATS.get(str(schema.get("format") or next(meant, "")))
     if known is not None:
         yield from (match.group() for match in known[0].finditer(source.text))
     if has_pattern(schema):
-        yield from (word.strip(",.;:?!()") for word in source.text.split())
+        yield from source.words
     elif not schema.get("format"):
-        yield from _named(described, source.text)
+        yield from source.names[_WHERE.search(described) is not None, _NAMED.search(described) is not None]
 
 
-def _named(described: str, text: str) -> Iterator[str]:
-    """Yield the places, quoted words and names in ``text`` that a field so ``described`` may mean."""
+def _named(text: str, place: bool, name: bool) -> Iterator[str]:
+    """Yield the places, quoted words and names in ``text`` that a field for a place or a name may mean."""
     capitals = [(match["within"] is None, match[0]) for match in _CAPITAL.finditer(text)]
-    if _WHERE.search(described):
+    if place:
         yield from _PLACE.findall(text)
-    if _NAMED.search(described):
+    if name:
         yield from (words for starts, words in capitals if not starts)
     yield from _QUOTED.findall(text)
-    if _WHERE.search(described):
+    if place:
         yield from _SMALL_PLACE.findall(text)
-    if _NAMED.search(described):
+    if name:
         # The capital at the beginning of a sentence may be that of a word which only asks.
         yield from filter(None, (" ".join(filter(terms, words.split())) for _, words in capitals))

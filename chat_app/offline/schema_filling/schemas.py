@@ -66,13 +66,12 @@ def part_of(schema: object, root: Json) -> SchemaPart:
     references: set[str] = set()
     nullable = False
     for _ in range(_LONGEST_REFERENCE):
-        references.update(each for each in [found.get("$ref")] if isinstance(each, str))
-        found = _resolved(found, root)
+        found = _resolved(found, root, references)
         nullable = nullable or "null" in _kinds(found)
         choices = [*found.get("anyOf", ()), *found.get("oneOf", ())]
         if not choices:
             break
-        values = [choice for choice in choices if _kinds(_resolved(choice, root)) != ["null"]]
+        values = [choice for choice in choices if _kinds(_resolved(choice, root, set())) != ["null"]]
         nullable = nullable or len(values) < len(choices)
         beside = {key: value for key, value in found.items() if key not in {"anyOf", "oneOf"}}
         chosen = values[0] if values else {"type": "null"}
@@ -85,18 +84,19 @@ def _kinds(schema: Json) -> list[str]:
     return kinds if isinstance(kinds, list) else [kinds]
 
 
-def _resolved(schema: object, root: Json) -> Json:
-    """Return the schema behind references, with the parts of an ``allOf`` merged."""
+def _resolved(schema: object, root: Json, references: set[str]) -> Json:
+    """Return the schema behind references, which are added to ``references``, with the parts of an ``allOf`` merged."""
     found: Json = schema if isinstance(schema, dict) else {}
     for _ in range(_LONGEST_REFERENCE):
         reference = found.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#"):
             break
+        references.add(reference)
         beside = {key: value for key, value in found.items() if key != "$ref"}
         found = {**at_reference(root, reference), **beside}
     merged = {key: value for key, value in found.items() if key != "allOf"}
     for part in found.get("allOf", ()):
-        merged = _merged(merged, _resolved(part, root))
+        merged = _merged(merged, _resolved(part, root, references))
     return merged
 
 

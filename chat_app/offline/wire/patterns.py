@@ -13,7 +13,7 @@ _WIDE: Final = re.compile(r"\\[wWpPbB]")
 _WIDE_SIZE: Final = 500
 _NEGATED: Final = re.compile(r"\\[dDsS]|\.|\[\^")
 _NEGATED_SIZE: Final = 15
-_BOUND: Final = re.compile(r"(?P<group>(?<=[)}]))?\{(?P<least>\d+)(?:,(?P<most>\d*))?\}")
+_BOUND: Final = re.compile(r"(?P<group>(?<=[)}?*+]))?\{(?P<least>\d+)(?:,(?P<most>\d*))?\}")
 _VERBOSE: Final = re.compile(r"\(\?[a-z-]*x")
 
 

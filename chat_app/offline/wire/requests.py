@@ -6,13 +6,16 @@ validated and echoed. Unknown parameters are refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
 
-from chat_app.offline.wire.schema_limits import CheckedSchema, one_limit
+from chat_app.offline.wire.schema_limits import CheckedSchema, is_nested_deeper, one_limit
 from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
+
+_DEEPEST: Final = 150
+"""Levels of a request: ``orjson`` writes no more than 254."""
 
 
 class FunctionToolIn(Open):
@@ -244,6 +247,8 @@ class CreateResponse(_Continuation):
     @model_validator(mode="wrap")
     @classmethod
     def _limit_schemas(cls, body: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if is_nested_deeper(body, _DEEPEST):
+            raise ValueError(f"lists and objects are more than {_DEEPEST} deep")
         with one_limit():
             return handler(body)
 

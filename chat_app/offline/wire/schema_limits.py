@@ -1,10 +1,9 @@
-"""Refuses JSON schemas that are malformed, or that would take more time or memory to fill than an answer may.
+"""Refuses JSON schemas that are malformed or too large to read, or whose patterns are.
 
-A schema is checked as it would be filled: references are followed, and each part counts as often as its arrays' least
-lengths demand. Patterns are charged for their compiled size. The schemas of one request share one limit.
+The schemas of one request share one limit. Whether a value can be filled in is tried by ``schema_filling``.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,9 +15,12 @@ from chat_app.offline.wire.patterns import matcher, pattern_size
 
 Json = dict[str, Any]
 MOST_PARTS: Final = 10_000
+TOO_LARGE: Final = "the schema is too large or too deep"
 DEEPEST: Final = 64
 _UNIQUE: Final = 100
-_CHARACTERS_A_PART: Final = 100
+_LONGEST_LIST: Final = 10_000
+_LONGEST_REFERENCE: Final = 1_000
+_MOST_MERGED: Final = 1_000
 _SCHEMAS: Final = ("items", "additionalProperties", "not", "if", "then", "else")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _MAPS: Final = ("properties", "$defs", "definitions", "patternProperties")
@@ -40,7 +42,7 @@ class _Left:
     def take_parts(self, number: int) -> None:
         self.parts -= number
         if self.parts < 0:
-            raise ValueError("the schema is too large or too deep")
+            raise ValueError(TOO_LARGE)
 
     def take_pattern(self, pattern: str) -> None:
         if pattern in self.patterns:
@@ -77,48 +79,59 @@ def check_schema(root: Json) -> Json:
     """Return ``root`` unchanged.
 
     Raises:
-        ValueError: A keyword has the wrong type, or the schema takes too much to fill.
+        ValueError: A keyword has the wrong type, or the schema is too large.
     """
     left = _LEFT.get() or _Left()
-    waiting: list[tuple[Any, int, int, frozenset[str], frozenset[str]]] = [(root, 0, 1, frozenset(), frozenset())]
+    references: set[str] = set()
+    waiting: list[tuple[Any, int]] = [(root, 0)]
     while waiting:
-        node, depth, times, inside, merged = waiting.pop()
+        node, depth = waiting.pop()
         if isinstance(node, bool) and depth:
-            node = {}
+            continue
         if not isinstance(node, dict):
             raise ValueError("each part of a schema is an object")  # noqa: TRY004 - pydantic reports value errors
         _check_keywords(node)
+        left.take_parts(1)
+        if depth > DEEPEST:
+            raise ValueError(TOO_LARGE)
         if "pattern" in node:
             left.take_pattern(node["pattern"])
-        reference = node.get("$ref")
-        least = sum(node.get(key, 0) for key in ("minItems", "minProperties", "minContains"))
-        often = 1 + least + node.get("minLength", 0) // _CHARACTERS_A_PART
-        left.take_parts(times * often + len(node.get("enum", ())) + len(node.get("required", ())))
-        if depth > DEEPEST:
-            raise ValueError("the schema is too large or too deep")
-        if reference is not None:
-            if reference in merged:
-                raise ValueError("a part of the schema is itself")
-            if reference not in inside:
-                target = at_reference(root, reference)
-                waiting.append((target, depth + 1, times, inside | {reference}, merged | {reference}))
-        for key, part in _children(node):
-            often = times * max(1, node.get("minItems", 0)) if key == "items" else times
-            waiting.append((part, depth + 1, often, inside, merged if key == "allOf" else frozenset()))
+        references.update(each for each in [node.get("$ref")] if each is not None)
+        waiting += ((part, depth + 1) for part in _children(node))
+    merged: dict[str, int] = {}
+    try:
+        for reference in references:
+            _merged_parts(root, {"$ref": reference}, merged, ())
+    except RecursionError:
+        raise ValueError(TOO_LARGE) from None
     return root
 
 
-def _children(node: Json) -> Iterator[tuple[str, Any]]:
-    for key in _SCHEMAS:
-        if key in node:
-            yield key, node[key]
+def _merged_parts(root: Json, node: Json, known: dict[str, int], inside: tuple[str, ...]) -> int:
+    """Return the number of parts that ``node`` is merged of, by ``$ref`` and ``allOf``."""
+    parts = 1 + sum(
+        _merged_parts(root, part, known, inside) for part in node.get("allOf", ()) if isinstance(part, dict)
+    )
+    if (reference := node.get("$ref")) is not None:
+        if reference in inside or len(inside) > DEEPEST:
+            raise ValueError("a part of the schema is itself")
+        if reference not in known:
+            known[reference] = _merged_parts(root, at_reference(root, reference), known, (*inside, reference))
+        parts += known[reference]
+    if parts > _MOST_MERGED:
+        raise ValueError(TOO_LARGE)
+    return parts
+
+
+def _children(node: Json) -> Iterator[Any]:
+    yield from (node[key] for key in _SCHEMAS if key in node)
     for key in _LISTS:
-        yield from ((key, part) for part in node.get(key, ()))
+        yield from node.get(key, ())
     for key in _MAPS:
         for part in node.get(key, {}).values():
             if isinstance(part, bool):
                 raise ValueError(f"each of the '{key}' is an object")  # noqa: TRY004 - pydantic reports value errors
-            yield key, part
+            yield part
 
 
 def _check_keywords(node: Json) -> None:
@@ -128,6 +141,8 @@ def _check_keywords(node: Json) -> None:
     for least, most in _BOUNDS:
         if least in node and most in node and node[least] > node[most]:
             raise ValueError(f"nothing fits both '{least}' and '{most}'")
+    if max(node.get("minProperties", 0), node.get("minContains", 0)) > MOST_PARTS:
+        raise ValueError(TOO_LARGE)
     if node.get("uniqueItems") and node.get("minItems", 0) > _UNIQUE:
         raise ValueError(f"more than {_UNIQUE} unique items cannot be made")
 
@@ -159,14 +174,29 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys((f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED), _is_count),
     "multipleOf": lambda value: _is_number(value) and value > 0,
     "type": _are_kinds,
-    "enum": lambda value: isinstance(value, list) and bool(value),
-    "required": lambda value: _is_list_of(value, _is_text),
+    "enum": lambda value: isinstance(value, list) and 0 < len(value) <= _LONGEST_LIST,
+    "required": lambda value: _is_list_of(value, _is_text) and len(value) <= _LONGEST_LIST,
     "pattern": _is_text,
     "format": _is_text,
-    "$ref": lambda value: _is_text(value) and value.startswith("#"),
+    "$ref": lambda value: _is_text(value) and value.startswith("#") and len(value) <= _LONGEST_REFERENCE,
 }
 """Whether the value of a keyword has the right form."""
 _BOUNDS: Final = (("minimum", "maximum"), *((f"min{what}", f"max{what}") for what in _COUNTED))
 
 
 CheckedSchema = Annotated[Json, AfterValidator(check_schema)]
+
+
+def is_nested_deeper(value: object, most: int) -> bool:
+    """Return whether ``value`` has lists and objects in one another more than ``most`` deep."""
+    level = [value]
+    for _ in range(most):
+        inner = (part for one in level if isinstance(one, dict | list) for part in _parts_of(one))
+        level = [part for part in inner if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _parts_of(value: dict[Any, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
