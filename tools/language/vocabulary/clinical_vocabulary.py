@@ -21,6 +21,8 @@ FOREIGN_LANGUAGES: Final[tuple[ForeignLanguage, ...]] = get_args(ForeignLanguage
 _STEMMERS: Final[dict[Language, str]] = {"en": "english", "de": "german", "es": "spanish"}
 _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
 """What German puts between the parts of a compound."""
+_EXACT: Final = "="
+"""Before the key of a word that is not looked up by its stem."""
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
@@ -65,12 +67,11 @@ def _starts(length: int) -> frozenset[str]:
 
 def translations(words: Sequence[str], language: Language) -> Iterator[Translation]:
     """Yield the clinical English terms of the words and phrases that the vocabulary holds, from left to right."""
-    known = _vocabulary(language)
     start = 0
     while start < len(words):
         ends = range(min(len(words), start + _LONGEST_PHRASE), start, -1)
         found = next(
-            (Translation(start, end, terms) for end in ends if (terms := known.get(_key(words[start:end], language)))),
+            (Translation(start, end, terms) for end in ends if (terms := _meant(words[start:end], language))),
             None,
         )
         if found is None and language == "de":
@@ -136,7 +137,22 @@ def _longest_part() -> int:
     return max(len(word) for phrase, _ in entries("de.tsv") for word in phrase.split()) + _SHORTEST_PART
 
 
+def _meant(words: Sequence[str], language: Language) -> tuple[str, ...]:
+    """Return the terms of one word or phrase.
+
+    An English word counts as it is and in the plural: "prevention" has the stem of a preventer, and "expected" that of
+    "expecting".
+    """
+    known = _vocabulary(language)
+    if language == "en" and len(words) == 1:
+        word = without_accents(words[0]).lower()
+        return known.get(_EXACT + word) or known.get(_EXACT + word.removesuffix("s")) or ()
+    return known.get(_key(words, language)) or ()
+
+
 def _key(words: Sequence[str], language: Language) -> str:
+    if language == "en" and len(words) == 1:
+        return _EXACT + without_accents(words[0]).lower()
     return " ".join(stem(without_accents(word), _STEMMERS[language]) for word in words)
 
 
