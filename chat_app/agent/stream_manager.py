@@ -41,6 +41,7 @@ from chat_app.generation.updates import (
     TextReplacement,
     TextUpdate,
     ToolCallReady,
+    Update,
 )
 from chat_app.response_events import ResponseLifecycleEvent
 from tools.search_presentation import GUIDELINE_SEARCH
@@ -119,6 +120,7 @@ class StreamManager:
             if isinstance(error, PreviousResponseNotFound):
                 raise
             logger.warning("A response ended early: %s", type(error).__name__)
+            await self._tell(self._output.fold.abandon(), group)
         finally:
             self._output.settle(failure)
             if unknown := self._output.fold.unknown_events:
@@ -134,26 +136,28 @@ class StreamManager:
     async def _take(self, batch: EventBatch, group: asyncio.TaskGroup) -> None:
         """Pass on what the events of one read make known, their text as few deltas."""
         fold, include_raw = self._output.fold, self._state.request.include_raw
-        text: list[str] = []
-        size = 0
         for events in [[event] for event in batch] if include_raw else [batch]:
             updates = fold.apply_all(events)
             if include_raw:
-                text = await self._flushed(text)
                 await self._channel.put(RawResponsesStreamEvent.of(events[0]))
-            for update in updates:
-                if self._reasoning and not isinstance(update, ReasoningUpdate):
-                    text = await self._flushed(text)
-                    await self._reasoned()
-                if isinstance(update, TextUpdate):
-                    text.append(self._state.add_text(update.item_id, update.text))
-                    size += len(text[-1])
-                    if size >= MAX_CHARS:
-                        # A compressed read may hold far more text than may wait for the reader.
-                        text, size = await self._flushed(text), 0
-                else:
-                    text = await self._flushed(text)
-                    await self._pass_on(update, group)
+            await self._tell(updates, group)
+
+    async def _tell(self, updates: Sequence[Update], group: asyncio.TaskGroup) -> None:
+        text: list[str] = []
+        size = 0
+        for update in updates:
+            if self._reasoning and not isinstance(update, ReasoningUpdate):
+                text = await self._flushed(text)
+                await self._reasoned()
+            if isinstance(update, TextUpdate):
+                text.append(self._state.add_text(update.item_id, update.text))
+                size += len(text[-1])
+                if size >= MAX_CHARS:
+                    # A compressed read may hold far more text than may wait for the reader.
+                    text, size = await self._flushed(text), 0
+            else:
+                text = await self._flushed(text)
+                await self._pass_on(update, group)
         await self._flushed(text)
 
     async def _flushed(self, text: Sequence[str]) -> list[str]:

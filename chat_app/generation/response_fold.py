@@ -191,12 +191,17 @@ class ResponseFold:
             case ErrorEvent():
                 self.ended = True
                 self.outcome = error_outcome(event.code)
+                return self.abandon()
             case UnknownEvent():
                 self.unknown_events += 1
                 self._lost = self._lost or event.type == "response.output_text.delta"
             case _:
                 assert_never(event)
         return []
+
+    def abandon(self) -> list[Update]:
+        """Return the text that was held back when the response broke off."""
+        return [update for message in self._messages for update in self._shown.abandoned(message)]
 
     def _lifecycle(self, event: ResponseLifecycleEvent) -> list[Update]:
         known, self.response_id = self.response_id, event.response_id or self.response_id

@@ -30,6 +30,7 @@ from tests.support.scripted_server import (
     response_body,
     text_reply,
 )
+from tools.function_tool import FunctionTool
 
 CANARY = "How much metformin for Mrs Quillfeather, 71?"
 WHOLE = text_reply("Do not ", "give it.")
@@ -47,6 +48,11 @@ async def ask(redis_url: str, *turns: ScriptedTurn, **how: Any) -> tuple[list[Ag
     async with ScriptedServer(turns) as server, clinic(server, redis_url, **how) as agent:
         events = await consult(agent, CANARY)
     return events, ended(events), server
+
+
+async def lookup(name: str) -> str:
+    """Look up."""
+    return name
 
 
 @pytest.mark.parametrize(
@@ -77,6 +83,21 @@ async def test_a_stream_that_ends_before_its_terminal_event_is_truncated(redis_u
     assert third["previous_response_id"] == "resp_0"
     said = [item["content"][0]["text"] for item in third["input"]]
     assert said == ["Second?", "Do not give it.", "Third?"], "the model is told what the chain lacks"
+
+
+@pytest.mark.parametrize("last", ["\n\nmetformin", '\n```json\n{"id": [5, {"a": 1}'])
+@pytest.mark.parametrize("ending", [[Disconnect()], [Event({"type": "error", "message": "x"})]], ids=["cut", "error"])
+async def test_what_was_held_back_is_shown_when_the_stream_breaks(
+    redis_url: str, ending: list[Step], last: str
+) -> None:
+    """Row 1: words at a line's beginning wait until they cannot be a call."""
+    begun = text_reply("Take 5 mg.", last)[:6]
+    turns: list[ScriptedTurn] = [[*begun, *ending]]
+    tool = FunctionTool(lookup)
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [tool], max_retries=0) as agent:
+        events = await consult(agent)
+    assert ended(events).outcome.kind in {"incomplete", "failed"}
+    assert ended(events).answer == text_of(events) == f"Take 5 mg.{last}"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ def read(text: str, size: int) -> tuple[str, str]:
         ("<thin", ("<thin", "")),
         ("If eGFR < 30 </thi", ("If eGFR < 30 </thi", "")),
         ("  Give <b>it</b>.", ("  Give <b>it</b>.", "")),
+        ("Write `<think>` and `</think>`. Give it.", ("Write `<think>` and `</think>`. Give it.", "")),
+        ("Give it.\n```\n</think>\n```\nSo.", ("Give it.\n```\n</think>\n```\nSo.", "")),
+        ("A dose.</think>Give it. </think> So.", ("Give it. </think> So.", "A dose.")),
     ],
 )
 def test_reasoning_is_told_from_text(text: str, meant: tuple[str, str], size: int) -> None:

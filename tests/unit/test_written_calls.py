@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from time import process_time
+from typing import Any
 
 import pytest
 
+from chat_app.generation.folding.call_reading import Piece, UnreadableCall, WrittenCall
 from chat_app.generation.folding.streamed_calls import StreamedCalls
-from chat_app.generation.folding.written_calls import Piece, UnreadableCall, WrittenCall, WrittenCalls
+from chat_app.generation.folding.written_calls import WrittenCalls
 from chat_app.response_objects import FunctionCallItem
 
-TOOLS = {"find": {"properties": {"drug_name": {"type": "string"}, "limit": {"type": "integer"}}}}
+Json = dict[str, Any]
+TOOLS: dict[str, Json] = {"find": {"properties": {"drug_name": {"type": "string"}, "limit": {"type": "integer"}}}}
 CALL = WrittenCall("find", '{"drug_name": "x"}')
 OTHER_CALL = WrittenCall("find", '{"drug_name": "y"}')
 JSON = '{"name": "find", "arguments": {"drug_name": "x"}}'
@@ -45,9 +50,9 @@ PROSE = [
 ]
 
 
-def read(text: str, size: int) -> list[Piece]:
+def read(text: str, size: int, tools: Mapping[str, Json] = TOOLS) -> list[Piece]:
     """Return what ``text`` means when it arrives in pieces of ``size``, with neighbouring text as one."""
-    calls, found = WrittenCalls(TOOLS), list[Piece]()
+    calls, found = WrittenCalls(tools), list[Piece]()
     pieces = [piece for at in range(0, len(text), size) for piece in calls.feed(text[at : at + size])]
     for piece in [*pieces, *calls.close()]:
         if isinstance(piece, str) and found and isinstance(found[-1], str):
@@ -138,6 +143,101 @@ def read(text: str, size: int) -> list[Piece]:
 )
 def test_calls_are_told_from_text(text: str, meant: list[Piece], size: int) -> None:
     assert read(text, size) == meant
+
+
+AGE = {"type": "object", "properties": {"value": {"type": "number"}}}
+SCORE_TOOLS = {
+    "score": {
+        "properties": {
+            "age": {"anyOf": [{"$ref": "#/$defs/Age"}, {"type": "null"}]},
+            "sex": {"anyOf": [{"enum": ["female", "male"], "type": "string"}, {"type": "null"}]},
+            "stroke": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+            "names": {"type": "array", "items": {"type": "string"}},
+        },
+        "$defs": {"Age": AGE},
+    }
+}
+SCORE = {"age": {"value": 70}, "sex": "female", "stroke": True}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
+@pytest.mark.parametrize(
+    ("text", "arguments", "before", "after"),
+    [
+        (
+            '<function=score><parameter=age>\n{"value": 70}\n</parameter><parameter=sex>female</parameter>'
+            "<parameter=stroke>true</parameter></function>",
+            SCORE,
+            "",
+            "",
+        ),
+        ("score(age={'value': 70}, sex='female', stroke=True)", SCORE, "", ""),
+        ('score(age={"value": 70}, sex="female", stroke=true)\nSo.', SCORE, "", "\nSo."),
+        ('score(names=["a", "b \\"c\\""])', {"names": ["a", 'b "c"']}, "", ""),
+        ('{"name": "score", "names": ["a"]}', {"names": ["a"]}, "", ""),
+        ('{"tool_name": "score", "tool_input": {"names": ["a"]}}', {"names": ["a"]}, "", ""),
+        ('{"name": "score", "arguments": null}', {}, "", ""),
+        ('{"name": "score", "arguments": ""}', {}, "", ""),
+        ('{"recipient_name": "functions.score", "parameters": {"names": ["a"]}}', {"names": ["a"]}, "", ""),
+        ('{"thought": "Hm.", "action": "score", "action_input": {"names": ["a"]}}', {"names": ["a"]}, "", ""),
+        (
+            '{"role": "assistant", "tool_calls": [{"function": {"name": "score", "arguments": {"names": ["a"]}}}]}',
+            {"names": ["a"]},
+            "",
+            "",
+        ),
+        ('score {"names": ["a"]}', {"names": ["a"]}, "", ""),
+        ('I look.\nscore\n{"names": ["a"]}', {"names": ["a"]}, "I look.", ""),
+        ('result = score(names=["a"])', {"names": ["a"]}, "", ""),
+        ('Action: score({"names": ["a"]})', {"names": ["a"]}, "", ""),
+        ('Action: score\nAction Input: {"names": ["a"]}', {"names": ["a"]}, "", ""),
+        ('~~~json\n{"name": "score", "arguments": {"names": ["a"]}}\n~~~\nSo.', {"names": ["a"]}, "", "\nSo."),
+        (
+            '[TOOL_CALLS][{"name": "score", "arguments": {"names": ["a"]}}]\n\nGive it.',
+            {"names": ["a"]},
+            "",
+            "\n\nGive it.",
+        ),
+        (
+            '<tool_call>{"name": "score", "arguments": {"names": ["a"]}}\n\nGive it.',
+            {"names": ["a"]},
+            "",
+            "\n\nGive it.",
+        ),
+        ('<tool>{"name": "score", "arguments": {"names": ["a"]}}</tool>', {"names": ["a"]}, "", ""),
+    ],
+)
+def test_arguments_of_any_type_are_read(text: str, arguments: Json, before: str, after: str, size: int) -> None:
+    found = read(text, size, SCORE_TOOLS)
+    (call,) = (piece for piece in found if not isinstance(piece, str))
+    assert isinstance(call, WrittenCall)
+    assert json.loads(call.arguments) == arguments
+    assert found == [*filter(None, [before]), call, *filter(None, [after])]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Give 500 mg [tools](https://x.example). Stop below 30.",
+        "The [function] is unknown. Give `<function>` or `<tool_call>` tags.",
+        "Renal <function> normal, liver <tool> kit.",
+        '```json\n[{"name": "score", "description": "A score.", "parameters": {"type": "object"}}]\n```\nSo.',
+        '{"id": 5}\n' * 40,
+    ],
+)
+def test_what_only_speaks_of_tools_is_text(text: str, size: int) -> None:
+    assert read(text, size, SCORE_TOOLS) == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"id": 5}\n' * 4_000, "\n" + "to=" * 5_000, '```json\n{"id": [' + '{"a": 1}, ' * 4_000]
+)
+def test_a_long_text_is_read_in_time_linear_in_its_length(text: str) -> None:
+    calls, started = WrittenCalls(SCORE_TOOLS), process_time()
+    calls.feed(text)
+    calls.close()
+    assert process_time() - started < 2
 
 
 def test_what_is_held_back_comes_before_another_message_unless_it_is_a_call() -> None:

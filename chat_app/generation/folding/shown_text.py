@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chat_app.generation.folding.call_reading import Piece, WrittenCall
 from chat_app.generation.folding.streamed_calls import StreamedCalls
 from chat_app.generation.folding.text_parts import Change, StreamedMessage
 from chat_app.generation.folding.thoughts import Spoken, Thoughts
-from chat_app.generation.folding.written_calls import Piece, WrittenCall, WrittenCalls
+from chat_app.generation.folding.written_calls import WrittenCalls
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.generation.updates import (
     CitationUpdate,
@@ -81,6 +82,13 @@ class ShownText:
             return []
         updates = self._said(message, shown, shown.thoughts.feed("", ended=True))
         return updates + self._pieces(message, shown, shown.calls.close()) if shown.calls else updates
+
+    def abandoned(self, message: StreamedMessage) -> list[Update]:
+        """Return the text that was held back of a message that broke off."""
+        if (shown := self._shown.get(message.key)) is None:
+            return []
+        updates = self._said(message, shown, shown.thoughts.feed("", ended=True))
+        return updates + self._pieces(message, shown, shown.calls.abandon()) if shown.calls else updates
 
     def citation(self, message: StreamedMessage, annotation: object) -> list[Update]:
         """Return the update for an annotation of ``message``, which servers send several times."""

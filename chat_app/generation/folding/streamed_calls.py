@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import orjson
 
-from chat_app.generation.folding.written_calls import WrittenCall, declared_name
+from chat_app.generation.folding.call_reading import WrittenCall, declared_name
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import FunctionCallItem
 

@@ -15,15 +15,23 @@ class Spoken(NamedTuple):
 
 
 class Thoughts:
-    """Separates the text of one message from the reasoning before it, whose opening tag may be missing."""
+    """Separates the text of one message from the reasoning before it, whose opening tag may be missing.
+
+    Only the first closing tag ends reasoning; one in a code span or block is text.
+    """
 
     def __init__(self) -> None:
         self._held = ""
-        self._begun = self._inside = self._stripping = False
+        self._begun = self._inside = self._stripping = self._over = False
+        self._ticks = 0
+        """Backticks in the text before what is held."""
 
     def feed(self, text: str, *, ended: bool = False) -> Spoken:
         """Return what ``text`` adds; what may be the beginning of a tag is held back until the message has ended."""
-        if self._begun and not (self._inside or self._held or self._stripping) and "<" not in text:
+        if self._over:
+            return Spoken(self._stripped(text))
+        if self._begun and not (self._inside or self._held) and "<" not in text:
+            self._ticks += text.count("`")
             return Spoken(text)
         text, self._held = self._held + text, ""
         if not self._begun:
@@ -34,12 +42,13 @@ class Thoughts:
             self._begun, self._inside = True, lead.startswith(_OPENING)
             text = lead.removeprefix(_OPENING) if self._inside else text
         before, closing, after = text.partition(_CLOSING)
-        if not closing:
-            after = "" if ended else _tail(text)
-            self._held, text = after, text[: len(text) - len(after)]
-            return Spoken("", text) if self._inside else Spoken(self._stripped(text))
-        only_thought, self._inside, self._stripping = not self._inside, False, True
-        return Spoken(self._stripped(after), before, only_thought)
+        if closing and (self._inside or (self._ticks + before.count("`")) % 2 == 0):
+            self._over = self._stripping = True
+            return Spoken(self._stripped(after), before, only_thought=not self._inside)
+        after = "" if ended else _tail(text)
+        self._held, text = after, text[: len(text) - len(after)]
+        self._ticks += text.count("`")
+        return Spoken("", text) if self._inside else Spoken(text)
 
     def _stripped(self, text: str) -> str:
         """Return ``text`` without the white space that follows the closing tag."""

@@ -7,90 +7,61 @@ it. In it are JSON objects that name their tool, or a tool's name and behind it 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
+
+from chat_app.generation.folding.call_reading import CallReader, Piece
 
 _SPEAKS_OF_TOOLS: Final = r"""
     (?i:(?:(?:use|start|begin|end)[_\u2581-]?)?(?:tool|function|invoke)s?
-    (?:[_\u2581-]?(?:calls?|use|code|requests?|sep|arguments?|section|prefix|suffix|start|begin|end))*)
+    (?:[_\u2581-]?(?:calls?|use|code|requests?|sep|arguments?|section|prefix|suffix|start|begin|end))+)
 """
+_NAMES_TOOLS: Final = r"(?i:tool|function|invoke)s?"
 _TAG: Final = rf"""
-    <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|(?i:start_action|action_start)|python_tag)(?![\w-]) | <\|channel\|>commentary\ to=
-    | \[{_SPEAKS_OF_TOOLS}\] | <(?P<tag>/?(?:\w*[:\uff5c])*(?:{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
+    (?<!`) (?: <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:start_action|action_start)|python_tag)(?![\w-])
+    | <\|channel\|>commentary\ to=
+    | \[(?:[A-Z]+_)?TOOLS?_(?:CALLS?|REQUESTS?|USE|CODE)\]
+    | <(?P<tag>/?(?:\w*[:\uff5c])*(?:{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
+    | <(?P<named>(?:\w*[:\uff5c])*{_NAMES_TOOLS})(?:=|\s+name=|>\s*(?:[{{\[<]|(?:NAMES)\b))
+    | <(?P<end>/{_NAMES_TOOLS})> )
 """
-"""The beginning of a call; ``<toolbar>`` and ``<kidney_function>`` are none. One with a tag extends to the end of that
-element, one with a token to the message's end."""
+"""The beginning of a call; ``<toolbar>``, ``<kidney_function>`` and a ``<function>`` by itself are none. One with a
+tag extends to the end of that element, one with a token to the message's end."""
 _NEW_LINE: Final = r"(?<!\s)[^\S\n]*+\n\s*+"
-_FENCE: Final = r"```\w*\s*"
+_FENCE: Final = r"(?:```|~~~)\w*\s*"
 _NAME: Final = r"""["'][\w.:/-]*?(?:NAMES)["']"""
 _OBJECT: Final = rf"""
     (?:{_NEW_LINE}[a-z]+(?=\[))? (?P<fence>{_FENCE})? (?P<body>(?:\[\s*)?\{{)\s* ["'] (?:
         (?:\w*name|tool|function|action) ["']\s*:\s* (?:{_NAME} | \{{)
-        | (?:\w*calls?|\w*args|\w*arguments|\w*parameters|\w*input|type|id|index|NAMES) ["']\s*:
+        | (?:\w*calls?|\w*uses|\w*args|\w*arguments|\w*parameters|\w*input|type|id|index|role
+           |thought\w*|reasoning|NAMES) ["']\s*:
     )
 """
 """The beginning of a JSON object that may be a call."""
 _LINE: Final = rf"""
-    {_NEW_LINE} (?P<fence>{_FENCE})? (?P<body>(?:commentary\ )? (?:[!-~]|(?<=[\[{{(:,"'])\s)*?) (?:
-        to=[!-~]*?\b(?:NAMES)\b
-        | (?<![\w-])(?:NAMES)\s* (?:\(\s* (?:\)|\w+\s*=|["'{{\[]) | \{{ | \[[A-Z_{{\[])
+    {_NEW_LINE} (?P<fence>{_FENCE})? (?P<body>(?:commentary\ |\w+\s*=\s*)? (?:[!-~]|(?<=[\[{{(:=,"'])\s){{0,200}}?) (?:
+        to=[!-~]{{0,100}}?\b(?:NAMES)\b
+        | (?<![\w-])(?:NAMES)\s* (?:\(\s* (?:\)|\w+\s*=|["'{{\[]) | \{{ | \[[A-Z_{{\[] | \n\s*(?:Action\ )?Input:)
     )
 """
 """The beginning of a line that calls a tool in another way."""
-_OPENS: Final = re.compile(
-    rf"""
-    (?: (?:{_NEW_LINE}[a-z]*)? (?: <\|channel\|>[\w ]* | <[/|\uff5c\u2581\w:-]* | \[[A-Za-z_]* | `{{1,2}}
+_OPENS: Final = rf"""
+    (?: (?:{_NEW_LINE}[a-z]*)? (?: <\|channel\|>[\w ]* | `?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*\w*)?
+          | \[[A-Za-z_]* | [`~]{{1,2}}
         | (?:{_FENCE})? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
-      | {_NEW_LINE} (?:{_FENCE})? (?a: commentary\ [!-~]* | [\[(]* [a-z_] (?:[\w.:=-]|[\[({{,"']\s*)* )
+      | {_NEW_LINE} (?:{_FENCE})? (?a: commentary\ [!-~]* | \w+\s+ | [\[(]* [a-z_] (?:[\w.-]|\s*=\s*|[\[({{,"':]\s*)*
+          | (?:[!-~]|(?<=[:=])\s){{0,200}}?(?<![\w-])(?:NAMES)\s*(?:\n\s*(?:A?c?t?i?o?n?\ ?I?n?p?u?t?)?)? )?
     )\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+"""
 """What may become the beginning of a call."""
 _MOST_HELD: Final = 200
 """Characters that may wait for more to tell whether they begin a call."""
-_ENDS: Final = frozenset("}>`]")
+_ENDS: Final = frozenset("}>`~]")
 """The characters with which a call may end before its message does."""
 _LINE_ENDS: Final = re.compile(rf"{_NEW_LINE}\Z")
-_BEGINS: Final = frozenset("<[{`\n")
+_BEGINS: Final = frozenset("<[{`~\n")
 """The characters with which a call in the middle of a text begins."""
-_PART: Final = re.compile(
-    r"<(?P<space>[\w:\uff5c]*)parameter(?:=| name=\")(?P<tag>[\w.-]+)[^<>]*>\n?(?P<tagged>.*?)\n?</(?P=space)parameter>"
-    r"|<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>"
-    r"|<(?P<field>\w+)>(?P<given>[^<>]*)</(?P=field)>"
-    r"|\b(?P<keyword>\w+)\s*[=:]\s*(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'"
-    r"|(?P<bare>[\w.+-](?:[\w.+ /%-]*[\w.+%-])?))(?=\s*(?:[,)}]|/?>|\w+=))"
-    r"|(?P<token><[|\uff5c][^<>\s=]*>|</[\w:|\uff5c]+>|\[[A-Z_]+\])"
-    r"|<(?P<element>[\w:|\uff5c]+)>"
-    r"|(?P<json>[\[{](?=\s*[\[\]{}\"\d]))"
-    r"|(?P<word>[\w.-]+)(?::\d+)?",
-    re.DOTALL,
-)
-_QUOTES: Final = re.compile(r"<\|\"\|>|<escape>")
-_GIVEN: Final = ("tagged", "value", "given", "double", "single", "bare", "element", "word")
-_NAMES: Final = ("name", "tool_name", "tool", "function", "action")
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "action_input")
 _JSON: Final = json.JSONDecoder()
-
-
-def declared_name(name: str, tools: Mapping[str, Any]) -> str:
-    """Return the tool that ``name`` means, without the namespace or special tokens that some servers leave at it."""
-    short = re.split(r"[.:/]", name.partition("<")[0])[-1]
-    return short if short in tools and name not in tools else name
-
-
-class WrittenCall(NamedTuple):
-    """A call; ``arguments`` is JSON."""
-
-    name: str
-    arguments: str
-
-
-class UnreadableCall(NamedTuple):
-    """A call in no known form."""
-
-
-Piece = str | WrittenCall | UnreadableCall
 
 
 class _Found(NamedTuple):
@@ -109,10 +80,12 @@ class WrittenCalls:
 
     def __init__(self, tools: Mapping[str, Mapping[str, Any]]) -> None:
         self._tools = tools
+        self._reader = CallReader(tools)
         names = "|".join(map(re.escape, tools))
         self._tag, self._object, self._line, self._name = (
             re.compile(form.replace("NAMES", names), re.VERBOSE) for form in (_TAG, _OBJECT, _LINE, _NAME)
         )
+        self._opens = re.compile(_OPENS.replace("NAMES", names), re.VERBOSE | re.IGNORECASE)
         self._held = "\n"
         """What was held back, after a line feed of our own until text is shown."""
         self._said = False
@@ -132,14 +105,19 @@ class WrittenCalls:
         """Return the held text when another message continues; nothing if the text has begun a call."""
         return [] if self._begun else self.close()
 
+    def abandon(self) -> list[Piece]:
+        """Return the held text of a message that broke off, unless it is the beginning of a call."""
+        call = self._begun and (self._tag.search(self._held) or any(name in self._held for name in self._tools))
+        return [] if call else self._show(len(self._held))
+
     def close(self) -> list[Piece]:
         """Return what was held back, once the message has ended."""
         return self._read(ended=True)
 
     def _read(self, *, ended: bool) -> list[Piece]:
         pieces: list[Piece] = []
-        passed = 0
-        while (begins := self._beginning(passed)) is not None:
+        passed, known = 0, dict[re.Pattern[str], re.Match[str] | None]()
+        while (begins := self._beginning(passed, known)) is not None:
             found = self._element(begins, ended) if begins.re is self._tag else self._bare(begins, ended)
             if found is not None and found.calls is None:
                 passed = found.end
@@ -154,8 +132,9 @@ class WrittenCalls:
             pieces += found.calls or ()
             self._held = "\n" + after
             self._called, self._said, passed = True, False, 0
+            known.clear()
         self._begun = False
-        opens = None if ended else _OPENS.search(self._held, max(passed, len(self._held) - _MOST_HELD))
+        opens = None if ended else self._opens.search(self._held, max(passed, len(self._held) - _MOST_HELD))
         return [*pieces, *self._show(opens.start() if opens else len(self._held))]
 
     def _show(self, length: int) -> list[Piece]:
@@ -167,113 +146,48 @@ class WrittenCalls:
             self._held = self._held if self._said else "\n" + self._held
         return [shown] if self._said and shown else []
 
-    def _beginning(self, at: int) -> re.Match[str] | None:
-        """Return the first beginning of a call from ``at`` on."""
-        found = filter(None, (form.search(self._held, at) for form in (self._tag, self._object, self._line)))
-        return min(found, key=lambda match: match.start(), default=None)
+    def _beginning(self, at: int, known: dict[re.Pattern[str], re.Match[str] | None]) -> re.Match[str] | None:
+        """Return the first beginning of a call from ``at`` on; ``known`` keeps what was found behind it."""
+        for form in (self._tag, self._object, self._line):
+            if form not in known or ((last := known[form]) is not None and last.start() < at):
+                known[form] = form.search(self._held, at)
+        return min(filter(None, known.values()), key=lambda match: match.start(), default=None)
 
     def _element(self, begins: re.Match[str], ended: bool) -> _Found | None:
         """Return the calls behind a tag or token; None while they are not whole."""
-        tag = begins["tag"] or ""
+        tag = begins["tag"] or begins["named"] or begins["end"] or ""
         written = self._held[begins.start() :]
         closing = re.search(rf"^<{tag}[^<>]*>" if tag.startswith("/") else rf"^<[^<>]*/>|</{tag}>", written)
         if closing is None and not ended:
             return None
+        if tag.startswith("/"):
+            return _Found([], begins.start() + (closing.end() if closing else len(written)))
+        whole = closing is not None and bool(tag)
         length = closing.end() if closing and tag else len(written)
-        calls = [] if tag.startswith("/") else list(self._calls(written[:length]))
-        return _Found(calls, begins.start() + length)
+        calls, end = self._reader.calls(written[:length])
+        return _Found(calls, begins.start() + (length if whole else end))
 
     def _bare(self, begins: re.Match[str], ended: bool) -> _Found | None:
         """Return the calls that stand in no tag, unless they are only an object; None while they are not whole."""
-        at, fence = begins.start("body"), begins["fence"]
-        closing = self._held.find("```", at) if fence else -1
+        at, fence = begins.start("body"), (begins["fence"] or "")[:3]
+        closing = self._held.find(fence, at) if fence else -1
         end = closing + 3 if closing >= 0 else len(self._held)
         if fence and closing < 0 and not ended:
             return None
         written = self._held[at : closing if closing >= 0 else end]
         if begins.re is self._line:
-            return _Found(list(self._calls(written)), end) if ended or fence else None
+            if not (ended or fence):
+                return None
+            calls, length = self._reader.calls(written)
+            return _Found(calls, end if closing >= 0 else at + length)
         try:
             value, length = _JSON.raw_decode(written)
         except (ValueError, RecursionError):
             if not (ended or fence):
                 return None
-            return _Found(list(self._calls(written)) if self._name.search(written) else None, end)
-        if not any(declared_name(name or "", self._tools) in self._tools for name, _ in _objects(value, self._tools)):
+            return _Found(self._reader.calls(written)[0] if self._name.search(written) else None, end)
+        if not self._reader.names_tool(value):
             return _Found(None, at + length)
-        return _Found(list(self._calls(written) if fence else self._from_json(value)), end if fence else at + length)
-
-    def _calls(self, written: str) -> Iterator[Piece]:
-        """Yield the calls of a text with its tags."""
-        written = _QUOTES.sub('"', written)
-        name, at, found, arguments, more = "", 0, False, dict[str, Any](), False
-        while (part := _PART.search(written, at)) is not None:
-            at = part.end()
-            key = (part["tag"] or part["key"] or part["field"] or part["keyword"] or "").strip()
-            given = next(filter(None, map(part.group, _GIVEN)), "")
-            if part["json"]:
-                try:
-                    value, at = _JSON.raw_decode(written, part.start())
-                except (ValueError, RecursionError):
-                    yield UnreadableCall()
-                    return
-                yield from [_call(name, value)] if name else self._from_json(value)
-                name, found = "", True
-            elif (not key or not name or key in _NAMES) and declared_name(given, self._tools) in self._tools:
-                if name:
-                    yield _written(name, arguments, more=more)
-                name, found, arguments, more = declared_name(given, self._tools), True, {}, False
-            elif part["word"]:
-                more = True
-            elif part["field"] and key not in self._properties(name):
-                at = part.start("given")
-            elif key:
-                arguments[key] = self._typed(name, key, given)
-        if name:
-            yield _written(name, arguments, more=more)
-        elif not found:
-            yield UnreadableCall()
-
-    def _properties(self, name: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._tools.get(name, {}).get("properties", {})
-        return found
-
-    def _typed(self, name: str, key: str, text: str) -> Any:
-        kind = self._properties(name).get(key, {}).get("type", "string")
-        return text if "string" in str(kind) else _value(text)
-
-    def _from_json(self, value: Any) -> Iterator[WrittenCall | UnreadableCall]:
-        """Yield the calls in a decoded JSON value."""
-        for name, given in _objects(value, self._tools):
-            yield _call(declared_name(name, self._tools), given) if name else UnreadableCall()
-
-
-def _objects(value: Any, tools: Mapping[str, Any]) -> Iterator[tuple[str | None, Any]]:
-    """Yield the name and the arguments of each call in a decoded JSON value, without a name where there is none."""
-    if isinstance(value, dict):
-        if len(value) == 1 and (only := next(iter(value))) in tools:
-            yield only, value[only]
-            return
-        if name := next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None):
-            yield name, next((value[key] for key in _ARGUMENTS if key in value), {})
-            return
-    inner = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-    found = [call for one in inner if isinstance(one, dict | list) for call in _objects(one, tools)]
-    yield from found or [(None, None)]
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _written(name: str, arguments: dict[str, Any], *, more: bool) -> WrittenCall | UnreadableCall:
-    """Return a call with arguments that were written one by one; ``more``: other words follow the name, too."""
-    return UnreadableCall() if more and not arguments else WrittenCall(name, json.dumps(arguments))
-
-
-def _call(name: str, arguments: Any) -> WrittenCall | UnreadableCall:
-    decoded = _value(arguments) if isinstance(arguments, str) else arguments
-    return WrittenCall(name, json.dumps(decoded)) if isinstance(decoded, dict) else UnreadableCall()
+        if fence:
+            return _Found(self._reader.calls(written)[0], end)
+        return _Found(list(self._reader.from_json(value)), at + length)
