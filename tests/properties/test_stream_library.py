@@ -39,17 +39,18 @@ def bodies_of(stream: Path) -> list[Json]:
     return found
 
 
-def answer_of(bodies: Sequence[Json]) -> tuple[str, int]:
-    """Return the answer that a run passes on, and the number of its calls."""
-    fold, state, calls = ResponseFold(TOOLS), RunState(RunRequest(items=())), 0
+def answer_of(bodies: Sequence[Json]) -> tuple[str, list[tuple[str, str]], str]:
+    """Return the answer that a run passes on, the names and arguments of its calls, and its outcome."""
+    fold, state, calls = ResponseFold(TOOLS), RunState(RunRequest(items=())), list[tuple[str, str]]()
     for body in bodies:
         for update in fold.apply(parse_event(body)):
             if isinstance(update, TextUpdate):
                 state.add_text(update.item_id, update.text)
             elif isinstance(update, TextReplacement):
-                assert list(state.replace_text(update.item_id, update.text))
-            calls += isinstance(update, ToolCallReady)
-    return state.answer.strip(), calls
+                list(state.replace_text(update.item_id, update.text))
+            elif isinstance(update, ToolCallReady):
+                calls.append((update.item.name, update.item.arguments))
+    return state.answer.strip(), sorted(calls), fold.outcome.kind if fold.outcome else ""
 
 
 def renamed(value: Any, name: Callable[[str], str], own: str = "id", others: str = "item_id") -> Any:
@@ -96,7 +97,8 @@ def repeated(bodies: list[Json]) -> list[Json]:
 
 def by_character(bodies: list[Json]) -> list[Json]:
     def cut(body: Json) -> Iterator[Json]:
-        whole = body.get("delta") if body.get("type") == "response.output_text.delta" else None
+        cut_up = {"response.output_text.delta", "response.function_call_arguments.delta"}
+        whole = body.get("delta") if body.get("type") in cut_up else None
         yield from ({**body, "delta": character} for character in whole) if whole else [body]
 
     return [part for body in without("sequence_number")(bodies) for part in cut(body)]
@@ -117,6 +119,10 @@ CHANGES: dict[str, Callable[[list[Json]], list[Json]]] = {
     "a delta for each character": by_character,
 }
 LOST = {
+    # The output index alone tells to which of two calls arguments belong, and the number alone that a delta is missing.
+    ("parallel_calls_by_index", "no indexes"),
+    ("proxy_lost_delta_numbered", "no numbers"),
+    ("proxy_lost_delta_numbered", "a delta for each character"),
     # The id alone tells that the answer goes on behind its end, and that there are two calls.
     ("omniroute_early_done_empty", "an id for each event"),
     ("omniroute_early_done_empty", "no ids"),
