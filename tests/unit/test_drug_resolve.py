@@ -188,6 +188,8 @@ def test_a_store_brand_that_many_medicines_share_means_none_of_them() -> None:
         ("takes MOM at night", ["hydroxide-magnesium"]),
         ("CAN MY MOM SWIM", []),
         ("min", ["minocycline"]),
+        ("her GFR by CKD-MIN 2021", []),
+        ("MIN-GEL for acne", ["minocycline"]),
     ],
 )
 def test_an_ordinary_word_is_an_abbreviation_only_in_capitals(typed: str, names: list[str]) -> None:

@@ -8,6 +8,7 @@ from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, class_named, named_alone, together
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
+from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.common_words import is_ordinary
 
 _SHORTEST = 3
@@ -41,10 +42,16 @@ def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list
 
 
 def _may_be_name(aliases: Aliases, part: Sequence[str], question: TypedQuery) -> bool:
-    """Return whether ``part`` may be one name: an ordinary word is an abbreviation only where it is in capitals."""
-    if len(part) == 1 and part[0] not in question.capitals and is_ordinary(part[0]):
-        alias = aliases.name(part[0])
-        if alias is not None and alias.kind == "abbreviation" and alias.alias.isupper():
+    """Return whether ``part`` may be one name: an ordinary word is an abbreviation only where it is in capitals.
+
+    Beside a hyphen and a clinical abbreviation that is no medicine it is none: ``CKD-EPI``.
+    """
+    alias = aliases.name(part[0]) if len(part) == 1 else None
+    if alias is not None and alias.kind == "abbreviation":
+        if part[0] not in question.capitals and is_ordinary(part[0]) and alias.alias.isupper():
+            return False
+        beside = [other for one, other in question.hyphenated if one == part[0]]
+        if any(abbreviation_meanings(one) and not aliases.name(one) and not aliases.drug_class(one) for one in beside):
             return False
     return question.may_be_name(part)
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.name_keys import word_list
@@ -48,6 +48,8 @@ class TypedQuery(NamedTuple):
     """The first strength named, as typed; empty without one."""
     capitals: frozenset[str] = frozenset()
     """The words that were typed in capitals, folded; none where all of the text is in capitals."""
+    hyphenated: frozenset[tuple[str, str]] = frozenset()
+    """The pairs of words that a hyphen joins, each in both orders: ``CKD-EPI``."""
 
     @property
     def product(self) -> str:
@@ -90,7 +92,14 @@ def understand(typed: str) -> TypedQuery:
         trimmed=_trimmed(words),
         strength=strength[0] if strength else "",
         capitals=frozenset(capitals.split()),
+        hyphenated=frozenset(_hyphenated(plain)),
     )
+
+
+def _hyphenated(text: str) -> Iterator[tuple[str, str]]:
+    for word in text.split():
+        if "-" in word and len(parts := fold_name(word).split()) == 2:
+            yield from ((parts[0], parts[1]), (parts[1], parts[0]))
 
 
 def _without_product_words(words: Sequence[str]) -> str:
