@@ -224,6 +224,7 @@ def test_arguments_of_any_type_are_read(text: str, arguments: Json, before: str,
         "Renal <function> normal, liver <tool> kit.",
         '```json\n[{"name": "score", "description": "A score.", "parameters": {"type": "object"}}]\n```\nSo.',
         '{"id": 5}\n' * 40,
+        'Send `{"name": "score", "arguments": {"names": ["a"]}}` to it.',
     ],
 )
 def test_what_only_speaks_of_tools_is_text(text: str, size: int) -> None:
@@ -237,7 +238,10 @@ def test_a_long_text_is_read_in_time_linear_in_its_length(text: str) -> None:
     calls, started = WrittenCalls(SCORE_TOOLS), process_time()
     calls.feed(text)
     calls.close()
-    assert process_time() - started < 2
+    pieces = WrittenCalls(SCORE_TOOLS)
+    for place in range(0, len(text), 8):
+        pieces.feed(text[place : place + 8])
+    assert process_time() - started < 4
 
 
 def test_what_is_held_back_comes_before_another_message_unless_it_is_a_call() -> None:

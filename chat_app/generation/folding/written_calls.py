@@ -31,7 +31,7 @@ _NEW_LINE: Final = r"(?<!\s)[^\S\n]*+\n\s*+"
 _FENCE: Final = r"(?:```|~~~)\w*\s*"
 _NAME: Final = r"""["'][\w.:/-]*?(?:NAMES)["']"""
 _OBJECT: Final = rf"""
-    (?:{_NEW_LINE}[a-z]+(?=\[))? (?P<fence>{_FENCE})? (?P<body>(?:\[\s*)?\{{)\s* ["'] (?:
+    (?<!`) (?:{_NEW_LINE}[a-z]+(?=\[))? (?P<fence>{_FENCE})? (?P<body>(?:\[\s*)?\{{)\s* ["'] (?:
         (?:\w*name|tool|function|action) ["']\s*:\s* (?:{_NAME} | \{{)
         | (?:\w*calls?|\w*uses|\w*args|\w*arguments|\w*parameters|\w*input|type|id|index|role
            |thought\w*|reasoning|NAMES) ["']\s*:
@@ -48,7 +48,7 @@ _LINE: Final = rf"""
 _OPENS: Final = rf"""
     (?: (?:{_NEW_LINE}[a-z]*)? (?: <\|channel\|>[\w ]* | `?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*\w*)?
           | \[[A-Za-z_]* | [`~]{{1,2}}
-        | (?:{_FENCE})? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
+        | (?:{_FENCE}|`)? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
       | {_NEW_LINE} (?:{_FENCE})? (?a: commentary\ [!-~]* | \w+\s+ | [\[(]* [a-z_] (?:[\w.-]|\s*=\s*|[\[({{,"':]\s*)*
           | (?:[!-~]|(?<=[:=])\s){{0,200}}?(?<![\w-])(?:NAMES)\s*(?:\n\s*(?:A?c?t?i?o?n?\ ?I?n?p?u?t?)?)? )?
     )\Z
@@ -92,6 +92,8 @@ class WrittenCalls:
         """Whether text followed the beginning or the last call."""
         self._begun = False
         """Whether a call begins where the held text does."""
+        self._end = ""
+        """What such a call must end with, where that is known."""
         self._called = False
 
     def feed(self, text: str) -> list[Piece]:
@@ -99,7 +101,11 @@ class WrittenCalls:
         if self._said and not self._held and _BEGINS.isdisjoint(text):
             return [text]
         self._held += text
-        return [] if self._begun and _ENDS.isdisjoint(text) else self._read(ended=False)
+        return [] if self._begun and not self._may_end(text) else self._read(ended=False)
+
+    def _may_end(self, text: str) -> bool:
+        """Return whether the call that has begun may end with ``text``, the last of what is held."""
+        return not _ENDS.isdisjoint(text) and self._end in self._held[-len(text) - len(self._end) :]
 
     def release(self) -> list[Piece]:
         """Return the held text when another message continues; nothing if the text has begun a call."""
@@ -159,6 +165,7 @@ class WrittenCalls:
         written = self._held[begins.start() :]
         closing = re.search(rf"^<{tag}[^<>]*>" if tag.startswith("/") else rf"^<[^<>]*/>|</{tag}>", written)
         if closing is None and not ended:
+            self._end = f"</{tag}>" if tag and ">" in written else ""
             return None
         if tag.startswith("/"):
             return _Found([], begins.start() + (closing.end() if closing else len(written)))
@@ -172,6 +179,7 @@ class WrittenCalls:
         at, fence = begins.start("body"), (begins["fence"] or "")[:3]
         closing = self._held.find(fence, at) if fence else -1
         end = closing + 3 if closing >= 0 else len(self._held)
+        self._end = fence
         if fence and closing < 0 and not ended:
             return None
         written = self._held[at : closing if closing >= 0 else end]
