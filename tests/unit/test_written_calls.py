@@ -188,7 +188,7 @@ SCORE = {"age": {"value": 70}, "sex": "female", "stroke": True}
         ),
         ('score {"names": ["a"]}', {"names": ["a"]}, "", ""),
         ('I look.\nscore\n{"names": ["a"]}', {"names": ["a"]}, "I look.", ""),
-        ('result = score(names=["a"])', {"names": ["a"]}, "", ""),
+        ('result=score(names=["a"])', {"names": ["a"]}, "", ""),
         ('Action: score({"names": ["a"]})', {"names": ["a"]}, "", ""),
         ('Action: score\nAction Input: {"names": ["a"]}', {"names": ["a"]}, "", ""),
         ('~~~json\n{"name": "score", "arguments": {"names": ["a"]}}\n~~~\nSo.', {"names": ["a"]}, "", "\nSo."),
@@ -249,6 +249,12 @@ def test_what_is_held_back_comes_before_another_message_unless_it_is_a_call() ->
     assert text.feed("Checked.") == begun.feed('{"name": "find", ') == []
     assert text.release() == ["Checked."]
     assert begun.release() == []
+
+
+def test_a_word_is_shown_before_the_next_one_comes() -> None:
+    calls = WrittenCalls(SCORE_TOOLS)
+    assert calls.feed("Take ") == ["Take "]
+    assert [*calls.feed("it.\n\n"), *calls.feed("Then ")] == ["it.", "\n\nThen "]
 
 
 def test_text_after_an_empty_release_is_whole() -> None:
