@@ -153,6 +153,7 @@ SCORE_TOOLS = {
             "sex": {"anyOf": [{"enum": ["female", "male"], "type": "string"}, {"type": "null"}]},
             "stroke": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
             "names": {"type": "array", "items": {"type": "string"}},
+            "any": True,
         },
         "$defs": {"Age": AGE},
     }
@@ -213,6 +214,18 @@ def test_arguments_of_any_type_are_read(text: str, arguments: Json, before: str,
     assert isinstance(call, WrittenCall)
     assert json.loads(call.arguments) == arguments
     assert found == [*filter(None, [before]), call, *filter(None, [after])]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("<function=score><parameter=any>x</parameter></function>", WrittenCall("score", '{"any": "x"}')),
+        ('score(sex="female", names={"a"})', UnreadableCall()),
+        ('score(sex="female",', WrittenCall("score", '{"sex": "female"}')),
+    ],
+)
+def test_arguments_that_are_neither_python_nor_json_are_read_one_by_one(text: str, meant: Piece) -> None:
+    assert read(text, 1000, SCORE_TOOLS)[0] == meant
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

@@ -161,16 +161,14 @@ def _python_arguments(text: str, at: int, names: Mapping[str, Any]) -> tuple[dic
         if depth == 0:
             break
     try:
-        call = ast.parse(f"f{text[at : place + 1]}".replace("\n", " "), mode="eval").body
-        if not isinstance(call, ast.Call):
-            return None
+        call: Any = ast.parse(f"f{text[at : place + 1]}".replace("\n", " "), mode="eval").body
         values = [_literal(one) for one in call.args]
-        only = values[0] if len(values) == 1 and not call.keywords else None
-        given = (
-            only if isinstance(only, dict) and only.keys() <= names.keys() else dict(zip(names, values, strict=False))
-        )
+        only: Any = values[0] if len(values) == 1 and not call.keywords else None
+        whole = isinstance(only, dict) and only.keys() <= names.keys()
+        given: dict[str, Any] = dict(only) if whole else dict(zip(names, values, strict=False))
         given |= {word.arg: _literal(word.value) for word in call.keywords if word.arg}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        json.dumps(given)
+    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError):
         return None
     return given, place + 1
 
