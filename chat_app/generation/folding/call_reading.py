@@ -97,7 +97,7 @@ class CallReader:
         return found
 
     def _typed(self, name: str, key: str, text: str) -> Any:
-        """Return the text, or what it is as JSON where the parameter is no text."""
+        """Return the value of a parameter: the text itself, or its JSON where the schema takes other types."""
         kinds = _kinds(self._properties(name).get(key, {}), self._tools.get(name, {}))
         value = text if kinds <= {"string"} else _value(text)
         if isinstance(value, str) or (value is None and "null" not in kinds):

@@ -24,7 +24,7 @@ class Thoughts:
         self._held = ""
         self._begun = self._inside = self._stripping = self._over = False
         self._ticks = 0
-        """Backticks in the text before what is held."""
+        """Number of backticks in the text before the held part."""
 
     def feed(self, text: str, *, ended: bool = False) -> Spoken:
         """Return what ``text`` adds; what may be the beginning of a tag is held back until the message has ended."""

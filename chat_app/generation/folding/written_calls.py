@@ -87,13 +87,13 @@ class WrittenCalls:
         )
         self._opens = re.compile(_OPENS.replace("NAMES", names), re.VERBOSE | re.IGNORECASE)
         self._held = "\n"
-        """What was held back, after a line feed of our own until text is shown."""
+        """The text that is held back; until text is shown, it begins with a line feed of our own."""
         self._said = False
         """Whether text followed the beginning or the last call."""
         self._begun = False
         """Whether a call begins where the held text does."""
         self._end = ""
-        """What such a call must end with, where that is known."""
+        """The text that ends such a call; empty where it is not known."""
         self._called = False
 
     def feed(self, text: str) -> list[Piece]:
@@ -104,7 +104,7 @@ class WrittenCalls:
         return [] if self._begun and not self._may_end(text) else self._read(ended=False)
 
     def _may_end(self, text: str) -> bool:
-        """Return whether the call that has begun may end with ``text``, the last of what is held."""
+        """Return whether ``text``, the newest part of the call that has begun, may end it."""
         return not _ENDS.isdisjoint(text) and self._end in self._held[-len(text) - len(self._end) :]
 
     def release(self) -> list[Piece]:
@@ -144,7 +144,7 @@ class WrittenCalls:
         return [*pieces, *self._show(opens.start() if opens else len(self._held))]
 
     def _show(self, length: int) -> list[Piece]:
-        """Let go of the first ``length`` characters; return those that are text."""
+        """Release the first ``length`` held characters; return those that are text."""
         shown, self._held = self._held[:length], self._held[length:]
         if shown and not self._said:
             shown = shown[1:]
@@ -153,14 +153,14 @@ class WrittenCalls:
         return [shown] if self._said and shown else []
 
     def _beginning(self, at: int, known: dict[re.Pattern[str], re.Match[str] | None]) -> re.Match[str] | None:
-        """Return the first beginning of a call from ``at`` on; ``known`` keeps what was found behind it."""
+        """Return the first beginning of a call from ``at`` on; ``known`` caches the match of each form."""
         for form in (self._tag, self._object, self._line):
             if form not in known or ((last := known[form]) is not None and last.start() < at):
                 known[form] = form.search(self._held, at)
         return min(filter(None, known.values()), key=lambda match: match.start(), default=None)
 
     def _element(self, begins: re.Match[str], ended: bool) -> _Found | None:
-        """Return the calls behind a tag or token; None while they are not whole."""
+        """Return the calls behind a tag or token; None while they are incomplete."""
         tag = begins["tag"] or begins["named"] or begins["end"] or ""
         written = self._held[begins.start() :]
         closing = re.search(rf"^<{tag}[^<>]*>" if tag.startswith("/") else rf"^<[^<>]*/>|</{tag}>", written)
@@ -175,7 +175,7 @@ class WrittenCalls:
         return _Found(calls, begins.start() + (length if whole else end))
 
     def _bare(self, begins: re.Match[str], ended: bool) -> _Found | None:
-        """Return the calls that stand in no tag, unless they are only an object; None while they are not whole."""
+        """Return the calls outside of tags; None while they are incomplete. An object that calls no tool is text."""
         at, fence = begins.start("body"), (begins["fence"] or "")[:3]
         closing = self._held.find(fence, at) if fence else -1
         end = closing + 3 if closing >= 0 else len(self._held)

@@ -1,7 +1,7 @@
 """What a text states about inputs that are no measurements: the option it names, and criteria present or denied.
 
-The names of an option or a criterion stand in its description; see ``tools.language.named_lists``. A name of a
-criterion with ``= absent`` states that it is absent.
+The description of an option or a criterion lists its names; see ``tools.language.named_lists``. A name that is followed
+by ``= absent`` states that the criterion is absent.
 """
 
 import re

@@ -22,7 +22,7 @@ _STEMMERS: Final[dict[Language, str]] = {"en": "english", "de": "german", "es": 
 _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
 """What German puts between the parts of a compound."""
 _EXACT: Final = "="
-"""Before the key of a word that is not looked up by its stem."""
+"""Prefix of the key of a word that is looked up as it is, not by its stem."""
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
