@@ -203,6 +203,15 @@ def test_a_malformed_field_is_a_bad_request(change: Json, http: httpx.Client) ->
     refused(http.post("/responses", json={"model": "m", "input": "Hi", **change}), 400)
 
 
+def test_look_around_is_refused_in_words_that_name_it(http: httpx.Client) -> None:
+    answer = http.post(
+        "/responses", json={"model": "m", "input": "Hi", **output({"type": "string", "pattern": "(?!a)"})}
+    )
+    refused(answer, 400)
+    assert "regex lookaround is not supported" in answer.json()["error"]["message"]
+    assert answer.json()["error"]["param"] == "text.format.schema"
+
+
 @pytest.mark.parametrize(("method", "path", "body"), MISSING)
 def test_what_does_not_exist_is_not_found(method: str, path: str, body: Json | None, http: httpx.Client) -> None:
     refused(http.request(method, path, json=body), 404)

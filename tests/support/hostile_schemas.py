@@ -17,6 +17,12 @@ def patterns(*every: str) -> Json:
     return {"properties": {f"p{number}": {"type": "string", "pattern": one} for number, one in enumerate(every)}}
 
 
+def shared(part: Json, fields: int) -> Json:
+    """Return a schema of many required fields that all refer to ``part``."""
+    properties = {f"p{number}": {"$ref": "#/$defs/a"} for number in range(fields)}
+    return {"$defs": {"a": part}, "properties": properties, "required": list(properties)}
+
+
 FAN = {
     f"d{n}": {
         "properties": {f"p{m}": {"$ref": f"#/$defs/d{m}"} for m in range(10)},
@@ -51,7 +57,7 @@ HOSTILE_SCHEMAS: list[Json] = [
     {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 10}}},
     {"$ref": "#/$defs/d0", "$defs": FAN},
     patterns(*(rf"\w{{80}}x{number}" for number in range(150))),
-    patterns(*(rf"\w{{150}}x{number}" for number in range(20))),
+    patterns(*(rf"\w{{150}}x{number}" for number in range(100))),
     patterns(*(f"a{number}" for number in range(3_000))),
     patterns(r"(?:\w\d{10}){3}{3}{10}"),
     patterns(r"(?x)(?:\w \w) {150}"),
@@ -69,6 +75,10 @@ HOSTILE_SCHEMAS: list[Json] = [
     },
     {"properties": {"q": {"$ref": "#/$defs/b" + "/" * 300_000}}},
     {"$ref": "#/$defs/d0", "$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 10} for n in range(10)}},
+    shared({"type": "string", "pattern": "(a|b)" * 390}, 4_900),
+    shared({"type": "string", "pattern": "a{150000}"}, 4_900),
+    patterns(r"(?:(?:\w\d{10}){100}){100}"),
+    patterns(*(r"(?i)" + r"[\x00-\U0010ffff]" * 90 + str(number) for number in range(80))),
 ]
 
 NODE: Json = {
@@ -83,5 +93,7 @@ LARGE_SCHEMAS: list[Json] = [
     {"$ref": "#/$defs/A", "$defs": FAMILY},
     {"properties": {f"p{number}": {"type": "string"} for number in range(500)}},
     {"properties": {f"name{number}": {"type": "string", "pattern": "^[a-z]{3,9}$"} for number in range(500)}},
+    patterns(*(rf"^[\w.-]{{1,{number}}}$" for number in range(246, 256))),
+    patterns(*(rf"\w{{150}}x{number}" for number in range(20))),
 ]
 """Schemas that ordinary programs write: they are filled."""

@@ -6,9 +6,9 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from chat_app.offline.schema_filling.arguments import FillLimit, check_fillable, fill
+from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable, fill
 from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn
-from tests.support.hostile_schemas import HOSTILE_SCHEMAS, Json, field
+from tests.support.hostile_schemas import HOSTILE_SCHEMAS, Json, field, shared
 
 
 def filled(schema: Json, text: str = "a" * 60 + "b") -> Json:
@@ -43,6 +43,11 @@ def test_defaults_of_another_type_and_extreme_bounds_give_a_number_that_json_can
     assert filled(field(type="integer", default={"a": 1})) == {"q": 0}
     (found,) = filled(field(type="number", minimum=1.7e308)).values()
     assert orjson.loads(orjson.dumps(found)) == 1.7e308
+
+
+def test_a_value_that_a_pattern_gives_counts_by_its_length() -> None:
+    with pytest.raises(TooLargeError):
+        check_fillable(shared({"type": "string", "pattern": "a{1000}"}, 2_000), FillLimit())
 
 
 def test_a_junk_reasoning_effort_is_refused() -> None:

@@ -13,7 +13,6 @@ from chat_app.offline.schema_filling.schemas import (
     default_text,
     fits_number,
     fits_text,
-    has_pattern,
     part_of,
 )
 from chat_app.offline.wire.requests import FunctionToolIn
@@ -38,6 +37,8 @@ _NAMED: Final = re.compile(r"name|title|person|who|subject|location|city|place")
 _ANSWER: Final = re.compile(r"answer|response|summary|explanation|message|content|result|text|reply", re.IGNORECASE)
 _DEEPEST: Final = 12
 _CHARACTERS_A_PART: Final = 100
+_PATTERN_A_PART: Final = 20
+"""Characters of a pattern: reading one takes longer than copying it."""
 _OPTIONS_A_PART: Final = 10
 _MOST_CANDIDATES: Final = 300
 """Words of the text that are tried for a field."""
@@ -214,7 +215,9 @@ def _object(schema: Json, fill_part: Callable[..., Any]) -> Json:
 
 
 def _string(name: str, schema: Json, source: FillSource, *, optional: bool) -> str | None:
-    source.limit.take(schema.get("minLength", 0) // _CHARACTERS_A_PART)
+    source.limit.take(
+        schema.get("minLength", 0) // _CHARACTERS_A_PART + len(schema.get("pattern", "")) // _PATTERN_A_PART
+    )
     for value in islice(_candidates(name, schema, source), _MOST_CANDIDATES):
         if fits_text(value, schema):
             return value
@@ -222,7 +225,11 @@ def _string(name: str, schema: Json, source: FillSource, *, optional: bool) -> s
         return None
     said = source.line if source.answer is None else squeeze(source.answer)
     whole = said[: schema.get("maxLength")].ljust(schema.get("minLength", 0))
-    return whole if fits_text(whole, schema) else default_text(schema)
+    if fits_text(whole, schema):
+        return whole
+    default = default_text(schema)
+    source.limit.take_value(default)
+    return default
 
 
 def _candidates(name: str, schema: Json, source: FillSource) -> Iterator[str]:
@@ -236,7 +243,7 @@ def _candidates(name: str, schema: Json, source: FillSource) -> Iterator[str]:
     known = FORMATS.get(str(schema.get("format") or next(meant, "")))
     if known is not None:
         yield from (match.group() for match in known[0].finditer(source.text))
-    if has_pattern(schema):
+    if schema.get("pattern"):
         yield from source.words
     elif not schema.get("format"):
         yield from source.names[_WHERE.search(described) is not None, _NAMED.search(described) is not None]

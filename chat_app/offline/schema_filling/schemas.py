@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from chat_app.offline.wire.patterns import matcher
+from chat_app.offline.wire.patterns import matcher, parsed
 from chat_app.offline.wire.schema_limits import at_reference
 
 Json = dict[str, Any]
@@ -154,16 +154,8 @@ def fits_text(value: str, schema: Json) -> bool:
     return (
         schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
         and (known is None or known[0].fullmatch(value) is not None or value == known[1])
-        and (not has_pattern(schema) or matcher(schema["pattern"]).isinstance_python(value))
+        and (not schema.get("pattern") or matcher(schema["pattern"]).isinstance_python(value))
     )
-
-
-def has_pattern(schema: Json) -> bool:
-    """Return whether the schema has a pattern that Python can read as well."""
-    try:
-        return bool(re.compile(schema.get("pattern", "")).pattern)
-    except re.error:
-        return False
 
 
 def default_text(schema: Json) -> str:
@@ -172,13 +164,13 @@ def default_text(schema: Json) -> str:
     if isinstance(default, str) and fits_text(default, schema):
         return default
     known = FORMATS.get(str(schema.get("format")))
-    text = known[1] if known else emptiest(schema["pattern"]) if has_pattern(schema) else ""
+    text = known[1] if known else emptiest(schema["pattern"]) if schema.get("pattern") else ""
     return text.ljust(schema.get("minLength", 0))
 
 
 def emptiest(pattern: str) -> str:
     """Return a short string that ``pattern`` matches, as a rule: zeros for digits."""
-    return "".join(map(_emptiest, _parser.parse(pattern)))
+    return "".join(map(_emptiest, parsed(pattern)))
 
 
 def _emptiest(part: Any) -> str:
