@@ -77,6 +77,7 @@ HOSTILE_SCHEMAS: list[Json] = [
     {"$ref": "#/$defs/d0", "$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 10} for n in range(10)}},
     shared({"type": "string", "pattern": "(a|b)" * 390}, 4_900),
     shared({"type": "string", "pattern": "a{150000}"}, 4_900),
+    shared({"enum": ["word " * 4_000 + str(number) for number in range(100)]}, 900),
     patterns(r"(?:(?:\w\d{10}){100}){100}"),
     patterns(*(r"(?i)" + r"[\x00-\U0010ffff]" * 90 + str(number) for number in range(80))),
 ]
@@ -95,5 +96,6 @@ LARGE_SCHEMAS: list[Json] = [
     {"properties": {f"name{number}": {"type": "string", "pattern": "^[a-z]{3,9}$"} for number in range(500)}},
     patterns(*(rf"^[\w.-]{{1,{number}}}$" for number in range(246, 256))),
     patterns(*(rf"\w{{150}}x{number}" for number in range(20))),
+    field(enum=[f"v{number}" for number in range(20_000)]),
 ]
 """Schemas that ordinary programs write: they are filled."""

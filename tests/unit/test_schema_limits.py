@@ -45,6 +45,25 @@ def test_defaults_of_another_type_and_extreme_bounds_give_a_number_that_json_can
     assert orjson.loads(orjson.dumps(found)) == 1.7e308
 
 
+def test_whole_numbers_may_be_written_as_floats() -> None:
+    assert filled(field(type="array", minItems=2.0, maxItems=3.0, items={"type": "string"}), "") == {"q": ["", ""]}
+    assert filled(field(type="string", minLength=2.0, maxLength=4.0), "Dose of 9 mg") == {"q": "Dose"}
+    assert filled(field(type="string", minLength=2.0, maxLength=4.0), "") == {"q": "  "}
+
+
+@pytest.mark.parametrize("value", [2.5, -1.0, True, "2"])
+def test_a_count_is_a_whole_number(value: object) -> None:
+    with pytest.raises(ValidationError, match="minItems"):
+        filled(field(type="array", minItems=value))
+
+
+def test_a_long_enum_is_filled_unless_its_values_are_long() -> None:
+    names = [f"site {number}" for number in range(20_000)]
+    assert filled(field(enum=names), "Is it site 17777?") == {"q": "site 17777"}
+    with pytest.raises(TooLargeError):
+        check_fillable(field(enum=[f"{name} {'x' * 200}" for name in names]), FillLimit())
+
+
 def test_a_value_that_a_pattern_gives_counts_by_its_length() -> None:
     with pytest.raises(TooLargeError):
         check_fillable(shared({"type": "string", "pattern": "a{1000}"}, 2_000), FillLimit())

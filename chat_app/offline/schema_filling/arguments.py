@@ -160,8 +160,11 @@ def fill_schema(
 
 def _chosen(options: list[Any], source: FillSource) -> list[Any]:
     """Return the options that the text names."""
-    source.limit.take(len(options) // _OPTIONS_A_PART)
-    named = ((option, terms(str(option).replace("_", " "))) for option in options)
+    written = [str(option) for option in options]
+    source.limit.take(len(options) // _OPTIONS_A_PART + sum(map(len, written)) // _CHARACTERS_A_PART)
+    if not source.terms:
+        return []
+    named = ((option, terms(text.replace("_", " "))) for option, text in zip(options, written, strict=True))
     return [option for option, parts in named if parts and source.terms.issuperset(parts)]
 
 

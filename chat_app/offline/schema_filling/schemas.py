@@ -16,6 +16,8 @@ _LONGEST_REFERENCE: Final = 12
 # The standard library's own reading of a pattern has no public name.
 _parser: Any = import_module("re._parser")
 _compiler: Any = import_module("re._compiler")
+_COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength")
+"""Keywords whose value may be written as 2.0."""
 _EXACT: Final = 2**53
 """Larger whole numbers stay floats: JSON readers take at most 64 bits."""
 FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
@@ -76,7 +78,8 @@ def part_of(schema: object, root: Json) -> SchemaPart:
         beside = {key: value for key, value in found.items() if key not in {"anyOf", "oneOf"}}
         chosen = values[0] if values else {"type": "null"}
         found = _merged(beside, chosen if isinstance(chosen, dict) else {})
-    return SchemaPart(found, nullable, frozenset(references))
+    counts = {key: int(found[key]) for key in _COUNTS if isinstance(found.get(key), float)}
+    return SchemaPart({**found, **counts} if counts else found, nullable, frozenset(references))
 
 
 def _kinds(schema: Json) -> list[str]:

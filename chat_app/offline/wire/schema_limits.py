@@ -152,6 +152,8 @@ def _is_number(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
+    if isinstance(value, float):
+        return value.is_integer() and value >= 0
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -174,7 +176,7 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys((f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED), _is_count),
     "multipleOf": lambda value: _is_number(value) and value > 0,
     "type": _are_kinds,
-    "enum": lambda value: isinstance(value, list) and 0 < len(value) <= _LONGEST_LIST,
+    "enum": lambda value: isinstance(value, list) and bool(value),
     "required": lambda value: _is_list_of(value, _is_text) and len(value) <= _LONGEST_LIST,
     "pattern": _is_text,
     "format": _is_text,
