@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import orjson
 import pytest
 from pydantic import ValidationError
 
 from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable, fill
-from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn
+from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn, SchemaFormat
 from tests.support.hostile_schemas import HOSTILE_SCHEMAS, Json, field, shared
 
 
@@ -67,6 +69,37 @@ def test_a_long_enum_is_filled_unless_its_values_are_long() -> None:
 def test_a_value_that_a_pattern_gives_counts_by_its_length() -> None:
     with pytest.raises(TooLargeError):
         check_fillable(shared({"type": "string", "pattern": "a{1000}"}, 2_000), FillLimit())
+
+
+LEVELS = reduce(lambda inner, _: {"type": "object", "properties": {"q": inner}}, range(10), field(type="string"))
+TOO_LARGE_WHEN_STRICT: list[tuple[str, Json]] = [
+    ("1,000 enum values", {"properties": {n: {"enum": list(range(501))} for n in "ab"}}),
+    ("5,000 properties", {"properties": {f"p{number}": {} for number in range(5_001)}}),
+    ("10 levels", LEVELS),
+    ("15,000 characters", field(enum=[f"{number:060}" for number in range(251)])),
+    ("120,000 characters", {"properties": {f"{number:030}": {} for number in range(4_001)}}),
+    ("120,000 characters", field(const="x" * 120_000)),
+    ("120,000 characters", {"$defs": {"d" * 120_001: {}}, "properties": {}}),
+]
+
+
+@pytest.mark.parametrize(("words", "schema"), TOO_LARGE_WHEN_STRICT)
+def test_a_strict_schema_keeps_the_limits_that_openai_documents(words: str, schema: Json) -> None:
+    assert FunctionToolIn(type="function", name="f", parameters=schema, strict=False).parameters == schema
+    with pytest.raises(ValidationError, match=f"at most .*{words}|more than .*{words}"):
+        FunctionToolIn(type="function", name="f", parameters=schema, strict=True)
+    with pytest.raises(ValidationError, match="a strict"):
+        SchemaFormat(type="json_schema", name="n", schema=schema, strict=True)
+
+
+def test_a_strict_schema_at_the_limits_is_accepted() -> None:
+    inner = LEVELS["properties"]["q"]["properties"]["q"]
+    values = {"a": {"enum": [f"{number:061}" for number in range(250)]}, "b": {"enum": list(range(750))}, "c": inner}
+    tool = FunctionToolIn(
+        type="function", name="f", parameters={"items": False, "anyOf": [{"properties": values}]}, strict=True
+    )
+    assert tool.strict
+    assert FunctionToolIn(type="function", name="f", strict=True).parameters is None
 
 
 def test_a_junk_reasoning_effort_is_refused() -> None:

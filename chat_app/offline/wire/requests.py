@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
 
 from chat_app.offline.wire.schema_limits import CheckedSchema, is_nested_deeper, one_limit
+from chat_app.offline.wire.strict_limits import check_strict
 from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
 
@@ -26,6 +27,12 @@ class FunctionToolIn(Open):
     description: str | None = None
     parameters: CheckedSchema | None = None
     strict: bool | None = None
+
+    @model_validator(mode="after")
+    def _limit_strict_schema(self) -> Self:
+        if self.strict and self.parameters is not None:
+            check_strict(self.parameters)
+        return self
 
 
 class RankingOptions(Open):
@@ -147,6 +154,12 @@ class SchemaFormat(Open):
     schema_: CheckedSchema = Field(alias="schema")
     description: str | None = None
     strict: bool | None = None
+
+    @model_validator(mode="after")
+    def _limit_strict_schema(self) -> Self:
+        if self.strict:
+            check_strict(self.schema_)
+        return self
 
 
 class TextOptions(Open):

@@ -97,7 +97,7 @@ def check_schema(root: Json) -> Json:
         if "pattern" in node:
             left.take_pattern(node["pattern"])
         references.update(each for each in [node.get("$ref")] if each is not None)
-        waiting += ((part, depth + 1) for part in _children(node))
+        waiting += ((part, depth + 1) for part in children_of(node))
     merged: dict[str, int] = {}
     try:
         for reference in references:
@@ -123,7 +123,8 @@ def _merged_parts(root: Json, node: Json, known: dict[str, int], inside: tuple[s
     return parts
 
 
-def _children(node: Json) -> Iterator[Any]:
+def children_of(node: Json) -> Iterator[Any]:
+    """Yield the schemas directly within a schema."""
     yield from (node[key] for key in _SCHEMAS if key in node)
     for key in _LISTS:
         yield from node.get(key, ())
