@@ -257,6 +257,24 @@ def test_a_long_text_is_read_in_time_linear_in_its_length(text: str) -> None:
     assert process_time() - started < 4
 
 
+SIZES = [1, 2, 3, 4, 5, 6, 7, 1000]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("<|python_tag|>find.call(drug_name='x')<|eom_id|>", [CALL]),
+        ("""<functioncall> {"name": "find", "arguments": '{"drug_name": "x"}'} <|endoftext|>""", [CALL]),
+        ("<tool_call>\n{'arguments': {'drug_name': 'x'}, 'name': 'find'}\n</tool_call> So.", [CALL, " So."]),
+        ("{'name': 'find', 'arguments': {'drug_name': {'x'}}}", [UnreadableCall()]),
+        ("find(drug_name='x\\\\')", [WrittenCall("find", '{"drug_name": "x\\\\"}')]),
+    ],
+)
+def test_calls_in_the_forms_of_other_models_are_read(text: str, meant: list[Piece], size: int) -> None:
+    assert read(text, size) == meant
+
+
 def test_what_is_held_back_comes_before_another_message_unless_it_is_a_call() -> None:
     text, begun = WrittenCalls(TOOLS), WrittenCalls(TOOLS)
     assert text.feed("Checked.") == begun.feed('{"name": "find", ') == []

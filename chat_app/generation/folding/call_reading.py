@@ -14,10 +14,12 @@ _PART: Final = re.compile(
     r"|(?P<bare>[\w.+-](?:[\w.+ /%-]*[\w.+%-])?))(?=\s*(?:[,)}]|/?>|\w+=))"
     r"|(?P<token><[|\uff5c][^<>\s=]*>|<\w+[|\uff5c]>|</[\w:|\uff5c]+>|\[[A-Z_]+\])"
     r"|<(?P<element>[\w:|\uff5c]+)>"
-    r"|(?P<json>[\[{](?=\s*[\[\]{}\"\d]))"
+    r"|(?P<json>[\[{](?=\s*[\[\]{}\"'\d]))"
     r"|(?P<word>[\w.-]+)(?::\d+)?",
     re.DOTALL,
 )
+_BRACKETS: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|'(?:[^'\\]|\\.)*+(?:'|\Z)|[()\[\]{}]", re.DOTALL)
+"""Strings, or brackets outside of them."""
 _CLOSERS: Final = re.compile(r"(?:\s*[)\]}]+)*")
 _QUOTES: Final = re.compile(r"<\|\"\|>|<escape>")
 _GIVEN: Final = ("tagged", "value", "given", "double", "single", "bare", "element", "word")
@@ -30,9 +32,19 @@ _JSON: Final = json.JSONDecoder()
 
 
 def declared_name(name: str, tools: Mapping[str, Any]) -> str:
-    """Return the tool that ``name`` means, without the namespace or special tokens that some servers leave at it."""
-    short = re.split(r"[.:/]", name.partition("<")[0])[-1]
-    return short if short in tools and name not in tools else name
+    """Return the tool that ``name`` means, without a namespace before it, or a method or special token after it."""
+    parts = [] if name in tools else re.split(r"[.:/]", name.partition("<")[0])
+    return next((part for part in reversed(parts) if part in tools), name)
+
+
+def decode(text: str, at: int = 0) -> tuple[Any, int]:
+    """Return the object or list at ``at``, as JSON or Python writes it, and its end. Raises ``ValueError``."""
+    try:
+        return _JSON.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        if (end := _closing(text, at)) < 0:
+            raise ValueError(text) from None
+        return _python(f"({text[at:end]})")[0][0], end
 
 
 class WrittenCall(NamedTuple):
@@ -66,8 +78,8 @@ class CallReader:
             given = next(filter(None, map(part.group, _GIVEN)), "")
             if part["json"]:
                 try:
-                    value, at = _JSON.raw_decode(written, part.start())
-                except (ValueError, RecursionError):
+                    value, at = decode(written, part.start())
+                except ValueError:
                     return [*pieces, UnreadableCall()], len(text)
                 pieces += [_call(name, value)] if name else self.from_json(value)
                 name, found, end = "", True, at
@@ -145,32 +157,41 @@ def _kinds(schema: Any, root: Mapping[str, Any]) -> set[str]:
     return found
 
 
+def _closing(text: str, at: int) -> int:
+    """Return the end of what the bracket at ``at`` encloses; -1 if nothing closes it."""
+    depth = 0
+    for sign in _BRACKETS.finditer(text, at):
+        depth += (sign[0] in "([{") - (sign[0] in ")]}")
+        if depth == 0:
+            return sign.end()
+    return -1
+
+
 def _python_arguments(text: str, at: int, names: Mapping[str, Any]) -> tuple[dict[str, Any], int] | None:
     """Return the arguments in the parentheses at ``at``, by keyword or in the order of ``names``, and their end."""
-    if not text.startswith("(", at):
+    end = _closing(text, at) if text.startswith("(", at) else -1
+    if end < 0:
         return None
-    depth, quote, place = 0, "", at
-    for place in range(at, len(text)):
-        sign = text[place]
-        if quote:
-            quote = "" if sign == quote and text[place - 1] != "\\" else quote
-        elif sign in "\"'":
-            quote = sign
-        else:
-            depth += (sign in "([{") - (sign in ")]}")
-        if depth == 0:
-            break
     try:
-        call: Any = ast.parse(f"f{text[at : place + 1]}".replace("\n", " "), mode="eval").body
-        values = [_literal(one) for one in call.args]
-        only: Any = values[0] if len(values) == 1 and not call.keywords else None
-        whole = isinstance(only, dict) and only.keys() <= names.keys()
-        given: dict[str, Any] = dict(only) if whole else dict(zip(names, values, strict=False))
-        given |= {word.arg: _literal(word.value) for word in call.keywords if word.arg}
-        json.dumps(given)
-    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError):
+        values, named = _python(text[at:end])
+    except ValueError:
         return None
-    return given, place + 1
+    only: Any = values[0] if len(values) == 1 and not named else None
+    whole = isinstance(only, dict) and only.keys() <= names.keys()
+    given: dict[str, Any] = only if whole else dict(zip(names, values, strict=False))
+    return given | named, end
+
+
+def _python(arguments: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return arguments in parentheses, by order and by name. Raises ``ValueError`` if JSON cannot express them."""
+    try:
+        call: Any = ast.parse(f"f{arguments}".replace("\n", " "), mode="eval").body
+        values = [_literal(one) for one in call.args]
+        named = {word.arg: _literal(word.value) for word in call.keywords if word.arg}
+        json.dumps([values, named])
+    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError) as error:
+        raise ValueError(arguments) from error
+    return values, named
 
 
 def _literal(node: ast.expr) -> Any:
