@@ -245,7 +245,17 @@ def test_what_only_speaks_of_tools_is_text(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"id": 5}\n' * 4_000, "\n" + "to=" * 5_000, '```json\n{"id": [' + '{"a": 1}, ' * 4_000]
+    "text",
+    [
+        '{"id": 5}\n' * 4_000,
+        "\n" + "to=" * 5_000,
+        '```json\n{"id": [' + '{"a": 1}, ' * 4_000,
+        "score(sex='female')\n" * 4_000,
+        "score(sex='female') is one\n" * 4_000,
+        "{'name': 'score', 'arguments': {}}\n" * 4_000,
+        "score{sex:<escape>female<escape>}\n" * 4_000,
+        "<score/> So. " * 4_000,
+    ],
 )
 def test_a_long_text_is_read_in_time_linear_in_its_length(text: str) -> None:
     calls, started = WrittenCalls(SCORE_TOOLS), process_time()
@@ -262,17 +272,92 @@ SIZES = [1, 2, 3, 4, 5, 6, 7, 1000]
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
+    "text",
+    [
+        "You could write `find(drug_name='x')` to search for it.",
+        "`find(drug_name='x')`",
+        "So:\n`find(drug_name='x')`\nThen go on.",
+        "For example: find(drug_name='x')",
+        "So:\nExample: find(drug_name='x')",
+        "Usage: find(drug_name='x')\n",
+        "find(drug_name='x') searches the drugs.\nThen find(limit=5) lists them.",
+        "find.call(drug_name='x') searches the drugs.",
+        "Doses:\nresult = find(drug_name='x') gives them.",
+        "find(drug_name=...) searches by name, and so does\nfind(limit=5) with less.",
+        'find {"drug_name": "x"} is its JSON.',
+        "```\nfind(drug_name='x') searches\n```\nSo.",
+        "Use <b>find(drug_name='x')</b>.",
+        "x = 5\ny = finding(drug_name='x')\nz = [",
+        "````\n```json\n[1]\n```\n````\nSo.",
+    ],
+)
+def test_a_call_that_is_an_example_is_text(text: str, size: int) -> None:
+    assert read(text, size) == [text]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
     ("text", "meant"),
     [
+        ("x = find(drug_name='x')", [CALL]),
+        ("Look.\nfound_1  =  find(drug_name='x')\nSo.", ["Look.", CALL, "\nSo."]),
+        ("```python\nx = find(drug_name='x')\nprint(x)\n```\nSo.", [CALL, "\nSo."]),
+        ("find(drug_name='x')\n\ny = find(drug_name='y')\nI find it.", [CALL, OTHER_CALL, "\nI find it."]),
+        ("x = find(drug_name='x'); y = find(drug_name='y')", [CALL, OTHER_CALL]),
+        ("find(drug_name='x')\nfind(drug_name='y') searches.", [CALL, "\nfind(drug_name='y') searches."]),
+        ("find(drug_name='x')\nThen:\nfind(drug_name='y')", [CALL, "\nThen:", OTHER_CALL]),
+        ("find(drug_name='x')  # the drug", [CALL, "  # the drug"]),
+        ("find(drug_name='x')</s>", [CALL]),
+        ("Look. \n\nfind (drug_name = 'x')", ["Look. ", CALL]),
         ("<|python_tag|>find.call(drug_name='x')<|eom_id|>", [CALL]),
+        ("find.call(drug_name='x')", [CALL]),
+        (
+            "Look.\n<use_mcp_tool>\n<server_name>drugs</server_name>\n<tool_name>find</tool_name>\n<arguments>\n"
+            '{\n  "drug_name": "x"\n}\n</arguments>\n</use_mcp_tool> So.',
+            ["Look.", CALL, " So."],
+        ),
         ("""<functioncall> {"name": "find", "arguments": '{"drug_name": "x"}'} <|endoftext|>""", [CALL]),
         ("<tool_call>\n{'arguments': {'drug_name': 'x'}, 'name': 'find'}\n</tool_call> So.", [CALL, " So."]),
+        ("{'name': 'find', 'arguments': {'drug_name': 'x'}}\nSo.", [CALL, "\nSo."]),
         ("{'name': 'find', 'arguments': {'drug_name': {'x'}}}", [UnreadableCall()]),
         ("find(drug_name='x\\\\')", [WrittenCall("find", '{"drug_name": "x\\\\"}')]),
+        (f"So:\n[<tool_call>{JSON}</tool_call>]", ["So:\n[", CALL, "]"]),
+        ("[<functioncall>find(drug_name='x')", ["[", CALL]),
+        (f"Use ````json\n{JSON}", ["Use ````json", CALL]),
+        ("<find/><find/>So.", [WrittenCall("find", "{}"), WrittenCall("find", "{}"), "So."]),
     ],
 )
 def test_calls_in_the_forms_of_other_models_are_read(text: str, meant: list[Piece], size: int) -> None:
     assert read(text, size) == meant
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "around",
+    [
+        '<tool_call>{{"name": "find", "arguments": {{"drug_name": "{}"}}}}</tool_call>',
+        "<tool_call>{{'name': 'find', 'arguments': {{'drug_name': '{}'}}}}</tool_call>",
+        '<function=find>{{"drug_name": "{}"}}</function>',
+        '```json\n{{"name": "find", "arguments": {{"drug_name": "{}"}}}}\n```',
+        "```python\nfind(drug_name='{}')\n```",
+        '~~~\nfind(drug_name="{}")~~~',
+    ],
+)
+@pytest.mark.parametrize("name", ["a </tool_call> b", "</function>", "a ``` b", "~~~ or ```", "it }) ```"])
+def test_the_end_of_a_call_may_be_in_its_arguments(around: str, name: str, size: int) -> None:
+    assert read(f"{around.format(name)} So.", size) == [WrittenCall("find", json.dumps({"drug_name": name})), " So."]
+
+
+def test_a_string_that_nothing_closes_ends_with_its_line() -> None:
+    text = '```json\n{"name": "find", "arguments": {"drug_name": "x}}\n```\nSo.'
+    assert read(text, 1000) == [UnreadableCall(), "\nSo."]
+
+
+def test_the_text_of_a_message_that_broke_off_is_shown_unless_it_begins_a_call() -> None:
+    token, named, other = WrittenCalls(TOOLS), WrittenCalls(TOOLS), WrittenCalls(TOOLS)
+    assert token.feed("<tool_call>") == named.feed('{"name": "find", ') == other.feed('{"id": 5, ') == []
+    assert token.abandon() == named.abandon() == []
+    assert other.abandon() == ['{"id": 5, ']
 
 
 def test_what_is_held_back_comes_before_another_message_unless_it_is_a_call() -> None:

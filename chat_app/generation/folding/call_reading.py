@@ -20,6 +20,11 @@ _PART: Final = re.compile(
 )
 _BRACKETS: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|'(?:[^'\\]|\\.)*+(?:'|\Z)|[()\[\]{}]", re.DOTALL)
 """Strings, or brackets outside of them."""
+_OPENING: Final = re.compile(r"[\w.]*(?=[(\[{])")
+_TAIL: Final = re.compile(r"(?:\s*(?:[)\]}]|<[/|\uff5c][^<>\s=]*>))*+")
+"""What closes a call: the brackets around it, and tags or special tokens."""
+_STRING: Final = r"""[\[{(:,=]\s*+(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)"""
+"""A string in JSON or Python; one that nothing closes ends with its line."""
 _CLOSERS: Final = re.compile(r"(?:\s*[)\]}]+)*")
 _QUOTES: Final = re.compile(r"<\|\"\|>|<escape>")
 _GIVEN: Final = ("tagged", "value", "given", "double", "single", "bare", "element", "word")
@@ -35,6 +40,21 @@ def declared_name(name: str, tools: Mapping[str, Any]) -> str:
     """Return the tool that ``name`` means, without a namespace before it, or a method or special token after it."""
     parts = [] if name in tools else re.split(r"[.:/]", name.partition("<")[0])
     return next((part for part in reversed(parts) if part in tools), name)
+
+
+def end_outside_strings(text: str, sign: str, at: int) -> int:
+    """Return the end of the first ``sign`` from ``at`` on outside of strings of JSON or Python; -1 if there is none."""
+    found = re.compile(rf"{_STRING}|({re.escape(sign)})").finditer(text, at)
+    return next((one.end() for one in found if one[1]), -1)
+
+
+def end_of_call(text: str, at: int) -> int:
+    """Return the end of the brackets that follow one another at ``at``, and of those around them; -1 if none close."""
+    end = -1
+    while (opening := _OPENING.match(text, at)) is not None and (at := _closing(text, opening.end())) >= 0:
+        end = at
+    tail = _TAIL.match(text, end) if end >= 0 else None
+    return tail.end() if tail else end
 
 
 def decode(text: str, at: int = 0) -> tuple[Any, int]:
