@@ -17,7 +17,7 @@ from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_para
 from chat_app.evaluation.question_files import read_rows
 from chat_app.offline.extraction.phrases import CLOSEST, UNRELATED, said
 from tools.guidelines import GuidelineLibrary
-from tools.language.folding import folded
+from tools.language.folding import fold, folded
 from tools.language.quotable_units import term_set, units
 from tools.language.vocabulary.common_words import LANGUAGES
 from tools.types import Frozen, Passage
@@ -34,6 +34,7 @@ _UNCLEAR = re.compile(
     re.IGNORECASE,
 )
 """The words by which an answer says that it has no clear answer: those of the instructions, and the offline model's."""
+_CUT_NUMBER = re.compile(r"\d[.,]?\|[.,]?\d")
 _TABLE = re.compile(r"-{3,}|(?<!\\)[|*`]|\\(?=[\[\]|])")
 
 
@@ -66,10 +67,9 @@ class AnswerQuestion(BaseModel):
         return self.must or ((self.answer,) if self.answer else ())
 
     def held_by(self, text: str) -> bool:
-        """Return whether ``text`` holds the facts, white space, hyphens and case aside."""
-        words = folded(text, ignore_case=True)
+        """Return whether ``text`` holds the facts, white space, hyphens and case aside; 2.5 mg does not hold 5 mg."""
         check = any if self.any_of else all
-        return check(folded(fact, ignore_case=True) in words for fact in self.facts)
+        return check(_holds(text, fact) for fact in self.facts)
 
 
 class AnswerMiss(Frozen):
@@ -172,6 +172,17 @@ def _report(judged: Sequence[_Judged], seconds: float) -> AnswersReport:
         seconds=round(seconds, 1),
         misses=tuple(miss for each in judged if (miss := _miss(each)) is not None),
     )
+
+
+def _holds(text: str, fact: str) -> bool:
+    """Return whether ``text`` holds ``fact`` with no number cut where the fact begins or ends."""
+    words = fold(text, ignore_case=True)
+    found = re.finditer(re.escape(folded(fact, ignore_case=True)), words.text)
+    return any(not any(_cuts_number(text, at) for at in words.source_span(*one.span())) for one in found)
+
+
+def _cuts_number(text: str, at: int) -> bool:
+    return _CUT_NUMBER.search(f"{text[max(at - 2, 0) : at]}|{text[at : at + 2]}") is not None
 
 
 def _miss(each: _Judged) -> AnswerMiss | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from chat_app.evaluation.answer_evaluation import AnswerQuestion, naive_quotes
 from chat_app.offline.extraction import scoring
@@ -42,3 +43,19 @@ def test_the_room_with_most_facts_is_chosen_among_those_of_short_answers() -> No
     }
     assert best_room([found]) == wide
     assert best_room([found], left_out=0) == small
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "held"),
+    [
+        ("Give 5 mg a day.", "5 mg", True),
+        ("In step 5. 5 mg a day", "5 mg", True),
+        ("Give 10-40 mg a day.", "40 mg", True),
+        ("Give 2.5 mg a day.", "5 mg", False),
+        ("Give 115 mg a day.", "15 mg", False),
+        ("Give 10-40 mg a day.", "040 mg", False),
+        ("From 50 years on", "from 5", False),
+    ],
+)
+def test_a_fact_is_not_found_within_another_number(text: str, fact: str, *, held: bool) -> None:
+    assert AnswerQuestion.model_validate({"question": "x", "must": [fact]}).held_by(text) is held
