@@ -13,12 +13,12 @@ import orjson
 from chat_app.offline.calculating.calculations import calculations, is_calculator
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import comparison, kind_of_function, plan
-from chat_app.offline.extraction.compose import compose
-from chat_app.offline.extraction.dialogue import Exchange, exchanges
+from chat_app.offline.extraction.compose import compose, is_answered
+from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, decoded, exchanges, fields_of
 from chat_app.offline.extraction.evidence import EvidencePassage
-from chat_app.offline.extraction.followups import standalone
+from chat_app.offline.extraction.followups import searched_last, standalone
 from chat_app.offline.extraction.question import read_question
-from chat_app.offline.extraction.reading import asked_for, gather, looked_up
+from chat_app.offline.extraction.reading import asked_for, gather
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
@@ -50,11 +50,17 @@ class ExtractiveModel:
             yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
             return
         current = turns[-1]
-        question = standalone(turns, [function.name for function in prompt.functions])
+        readings = standalone(turns, [function.name for function in prompt.functions])
+        question, outputs = searched_last(readings, current.outputs)
+        if question != readings[-1] and outputs and not is_answered(question, gather(outputs), newest=current.question):
+            question, outputs = readings[-1], []
         matches = (phrase for phrase, pattern in _SMALL_TALK.items() if pattern.match(current.question))
         small_talk = "" if current.outputs else next(matches, "")
         computed, alone = calculations(prompt.functions, turns)
-        calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt, computed, alone=alone)
+        planned = _calls(question, outputs, prompt, computed, alone=alone)
+        made = [(output.name, fields_of(decoded(output.arguments))) for output in current.outputs]
+        calls = [call for call in planned if (call.name, call.arguments) not in made]
+        calls = [] if small_talk and not prompt.forced else calls
         if calls:
             yield Thought(_doing(calls, prompt.functions))
             for call in calls if prompt.parallel else calls[:1]:
@@ -63,27 +69,31 @@ class ExtractiveModel:
             yield Answer(small_talk)
         elif prompt.file_search is not None and not alone:
             yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
-            yield Searching((question,))
-            found = await search(prompt.file_search, [question])
-            yield Searched(tuple(found))
-            yield compose(question, gather(current.outputs, found, searched=True), newest=current.question)
+            evidence = gather(outputs)
+            for reading in readings[readings.index(question) :]:
+                yield Searching((reading,))
+                found = await search(prompt.file_search, [reading])
+                yield Searched(tuple(found))
+                question, evidence = reading, gather(outputs, found, searched=True)
+                if is_answered(question, evidence, newest=current.question):
+                    break
+            yield compose(question, evidence, newest=current.question)
         elif current.outputs:
             yield Thought(phrases.CHOOSING)
-            yield compose(question, gather(current.outputs), newest=current.question)
+            yield compose(question, gather(outputs), newest=current.question)
         else:
             yield _without_sources(turns, current)
 
 
-def _calls(question: str, current: Exchange, prompt: ModelInput, computed: list[Call], *, alone: bool) -> list[Call]:
-    """Return the calls that are still to be made for this question; ``computed`` are those of calculators."""
+def _calls(
+    question: str, outputs: Sequence[ToolOutput], prompt: ModelInput, computed: list[Call], *, alone: bool
+) -> list[Call]:
+    """Return the calls that this question needs after ``outputs``; ``computed`` are those of calculators."""
     if alone:
         return computed
     functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
-    made = {(output.name, looked_up(output)) for output in current.outputs}
-    planned = plan(question, functions, forced=prompt.forced and not (current.outputs or computed))
-    if current.outputs:
-        planned += comparison(question, gather(current.outputs), functions)
-    return [*(call for call in planned if (call.name, asked_for(call.arguments)) not in made), *computed]
+    planned = plan(question, functions, forced=prompt.forced and not (outputs or computed))
+    return [*planned, *(comparison(question, gather(outputs), functions) if outputs else ()), *computed]
 
 
 def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn]) -> str:

@@ -201,7 +201,8 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
 def test_a_follow_up_is_completed_from_the_question_before(
     first: str, names: tuple[str, ...], second: str, expected: str
 ) -> None:
-    assert standalone([Exchange(first, outputs=found(*names)), Exchange(second)], OFFERED) == expected
+    readings = standalone([Exchange(first, outputs=found(*names)), Exchange(second)], OFFERED)
+    assert readings[-1 if expected in second else 0] == expected
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def test_a_follow_up_on_another_route_keeps_the_medicine(second: str, expected: 
     products = [{"dosage_form": "tablet", "routes": ["oral"]}, {"dosage_form": "injection", "routes": ["intravenous"]}]
     row = {"generic_name": "ondansetron", "matched": {"how": "exact", "on": "ondansetron"}, "products": products}
     first = Exchange("ondansetron oral dose in an adult", outputs=[drug("ondansetron", row)])
-    assert standalone([first, Exchange(second)], OFFERED) == expected
+    assert standalone([first, Exchange(second)], OFFERED)[-1 if expected == second else 0] == expected
 
 
 def test_a_follow_ups_own_words_tell_the_section_of_a_label() -> None:
@@ -231,13 +232,13 @@ def test_a_follow_ups_own_words_tell_the_section_of_a_label() -> None:
 @pytest.mark.parametrize("reply", ["yes", "Yes, metformin", "metformin", "that one"])
 def test_an_offered_name_that_is_taken_up_replaces_the_misspelt_one(reply: str) -> None:
     asked = Exchange("What is the dose of metfromin?", answer="Did you mean metformin or metformin XR?")
-    assert standalone([asked, Exchange(reply)], OFFERED) == "What is the dose of metformin?"
+    assert standalone([asked, Exchange(reply)], OFFERED) == ("What is the dose of metformin?",)
 
 
 @pytest.mark.parametrize(("language", "reply"), [("de", "ja"), ("de", "Ja, Metformin"), ("es", "sí")])
 def test_a_name_that_is_offered_in_the_readers_language_is_taken_up(language: Language, reply: str) -> None:
     asked = Exchange("Metfromin Dosis?", answer=phrases.said(phrases.DID_YOU_MEAN, language).format(names="Metformin"))
-    assert standalone([asked, Exchange(reply)], OFFERED) == "Metformin Dosis?"
+    assert standalone([asked, Exchange(reply)], OFFERED) == ("Metformin Dosis?",)
 
 
 def test_a_question_goes_whole_to_the_guidelines_and_to_the_drug_database() -> None:
@@ -645,11 +646,11 @@ def test_what_follows_a_calculation_goes_on_from_the_question_before_it() -> Non
     first = Exchange("What is the dose of apixaban?", outputs=found("apixaban"))
     result = {"calculation": "Creatinine clearance", "result": "52 mL/min"}
     computed = Exchange("Creatinine clearance: 80 years?", outputs=[ToolOutput("crcl", "{}", json.dumps(result))])
-    assert standalone([computed, Exchange("and metformin in pregnancy?")], OFFERED) == "and metformin in pregnancy?"
+    assert standalone([computed, Exchange("and metformin in pregnancy?")], OFFERED) == ("and metformin in pregnancy?",)
     expected = "What is the dose of apixaban in pregnancy?"
-    assert standalone([first, computed, Exchange("And in pregnancy?")], OFFERED) == expected
-    assert standalone([computed, Exchange("Is it ok to give apixaban?")], OFFERED) == "Is it ok to give apixaban?"
-    assert "80 years" in standalone([first, computed, Exchange("What does that mean?")], OFFERED)
+    assert standalone([first, computed, Exchange("And in pregnancy?")], OFFERED) == (expected,)
+    assert standalone([computed, Exchange("Is it ok to give apixaban?")], OFFERED) == ("Is it ok to give apixaban?",)
+    assert "80 years" in standalone([first, computed, Exchange("What does that mean?")], OFFERED)[0]
 
 
 @pytest.mark.parametrize("second", ["Sepsis bundle", "Pneumonia in children", "metformin strengths", "What is gout?"])
@@ -658,10 +659,10 @@ def test_after_an_emergency_another_question_stands_alone(second: str) -> None:
     result = {"pairs": [], "results": [], "note": "Call the emergency number."}
     outputs = [ToolOutput("search_overdosage", "{}", json.dumps(result))]
     emergency = Exchange("My father has crushing chest pain and is sweating", outputs=outputs)
-    assert standalone([first, emergency, Exchange(second)], OFFERED) == second
-    assert "chest pain" in standalone([emergency, Exchange("Is that always cardiac?")], OFFERED)
+    assert standalone([first, emergency, Exchange(second)], OFFERED) == (second,)
+    assert "chest pain" in standalone([emergency, Exchange("Is that always cardiac?")], OFFERED)[0]
     overdose = [first, Exchange("He took 50 tablets of it")]
-    assert standalone(overdose, ["search_overdosage"]) == "He took 50 tablets of metformin?"
+    assert standalone(overdose, ["search_overdosage"]) == ("He took 50 tablets of metformin?",)
 
 
 @pytest.mark.parametrize(
@@ -685,7 +686,8 @@ def test_after_an_emergency_another_question_stands_alone(second: str) -> None:
 )
 def test_a_question_that_names_its_own_subject_is_no_follow_up(second: str, alone: bool) -> None:
     first = Exchange("What is the dose of metformin?", outputs=found("metformin"))
-    assert (standalone([first, Exchange(second)], OFFERED) == second) == alone
+    readings = standalone([first, Exchange(second)], OFFERED)
+    assert readings[-1] == second if alone else readings[0] != second
 
 
 def test_of_a_named_drug_only_what_is_said_of_it_is_given() -> None:

@@ -51,14 +51,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     draft = Draft(language_of(newest or question))
     _offered_names(draft, evidence)
     opening = draft.text
-    asked = read_question(
-        question,
-        evidence.terms,
-        newest=newest or question,
-        subjects=evidence.subjects(question),
-        medicines=evidence.medicines,
-    )
-    labels = [passage for record in evidence.named for passage in label_passages(record)]
+    asked, labels = _read(question, evidence, newest)
     selection = select(asked, [*labels, *evidence.passages])
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
@@ -95,6 +88,24 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _titled(draft, calculated)
     _empty_handed(draft, evidence)
     return draft.answer()
+
+
+def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
+    """Return whether a sentence of ``evidence`` clearly answers ``question``."""
+    asked, labels = _read(question, evidence, newest)
+    return select(asked, [*labels, *evidence.passages]).answers
+
+
+def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, list[EvidencePassage]]:
+    """Return the question as the searches read it, and the labels of the medicines that it names."""
+    asked = read_question(
+        question,
+        evidence.terms,
+        newest=newest or question,
+        subjects=evidence.subjects(question),
+        medicines=evidence.medicines,
+    )
+    return asked, [passage for record in evidence.named for passage in label_passages(record)]
 
 
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:

@@ -15,7 +15,7 @@ from itertools import chain, repeat
 from typing import Final
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.dialogue import Exchange
+from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, decoded, fields_of
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import opposite_of
@@ -52,8 +52,6 @@ _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|
 _JOINT: Final = r"\b(?:in|for|of|with|to)\b"
 _ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
-# A verb, and no "the", which would refer to what was said before.
-_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
 _PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
@@ -80,15 +78,17 @@ _ENDING: Final = re.compile(r"[\s?.!]+$")
 _FEW: Final = 5
 """Terms of a question that only narrows the one before."""
 _FEWEST: Final = 2
-"""Terms of one that needs no other sign of it."""
+"""Terms of a clause that says nothing to go on from."""
 
 
-def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
+def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str, ...]:
     """Return the last question of a conversation as one that can be searched for without the others.
 
+    Where it may or may not go on from the question before, it is returned in both readings, the completed one first.
     ``offered`` names the functions of that question. One that only leaves words out leans on the question before, but
     stands alone where one of the two, and not the other, was searched for in what labels say of an overdose.
     """
+    readings: tuple[str, ...] = ("",)
     resolved = answer = topic = ""
     evidence, searched = Evidence(), frozenset[str]()
     for turn in turns:
@@ -99,13 +99,23 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
         now = offered if turn is turns[-1] else used
         alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
         before = resolved if on_result else topic if alike or _refers(question) else ""
-        resolved = _confirmed(question, resolved, answer) or _completed(question, before, evidence)
+        confirmed = _confirmed(question, resolved, answer)
+        readings = (confirmed,) if confirmed else _readings(question, before, evidence)
         answer = turn.answer
-        found = gather(turn.outputs)
+        resolved, outputs = searched_last(readings, turn.outputs)
+        found = gather(outputs)
         if not found.calculations or found.searched_documents or found.lookups:
             topic, searched = resolved, used
-            evidence = found if turn.outputs else evidence
-    return resolved
+            evidence = found if outputs else evidence
+    return readings
+
+
+def searched_last(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> tuple[str, list[ToolOutput]]:
+    """Return the last of ``readings`` that was searched for, else the first, and the outputs that are not another's."""
+    asked = [fields_of(decoded(output.arguments)).values() for output in outputs]
+    last = next((reading for reading in reversed(readings) if any(reading in each for each in asked)), readings[0])
+    others = set(readings) - {last}
+    return last, [output for output, each in zip(outputs, asked, strict=True) if not any(one in each for one in others)]
 
 
 def _confirmed(question: str, before: str, answer: str) -> str:
@@ -118,10 +128,17 @@ def _confirmed(question: str, before: str, answer: str) -> str:
     return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
 
 
-def _completed(question: str, before: str, evidence: Evidence) -> str:
+def _readings(question: str, before: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return ``question`` completed from the one before, or as it is; both where it may be meant either way."""
     known = subjects(before, evidence)
-    if not before or not (is_follow_up(question) or (known and _asks_dose(question))):
-        return question
+    if before and is_follow_up(question):
+        return (_completed(question, before, known),)
+    if before and len(terms(question)) <= _FEW:
+        return (_completed(question, before, known), question)
+    return (question,)
+
+
+def _completed(question: str, before: str, known: Sequence[str]) -> str:
     rest = _ENDING.sub("", _LEAD.sub("", question))
     before = _ENDING.sub("", before)
     if _PRONOUN.search(rest) and not (known and _STATE.search(question)):
@@ -179,16 +196,8 @@ def _ways(text: str) -> list[str]:
 
 
 def is_follow_up(question: str) -> bool:
-    """Return whether ``question`` can be understood only with the one before."""
-    if _refers(question) or _asks_part(question):
-        return True
-    if _CLAUSE.match(question) and _unusual(question):
-        return False
-    if len(terms(question)) <= _FEW and _PLACE.match(question):
-        return True
-    words = len(terms(question) if _unusual(question) else _words(question))
-    most = 1 if _INTERROGATIVE.match(question) else _FEWEST
-    return 1 <= words <= most and len(question.split()) <= _FEW
+    """Return whether ``question`` says that it goes on from the one before, or asks for a part of its answer."""
+    return _refers(question) or _asks_part(question)
 
 
 def _refers(question: str) -> bool:
@@ -198,7 +207,7 @@ def _refers(question: str) -> bool:
         return True
     if short and (_means_before(question) or _gives_value(question)):
         return True
-    return _PATIENT.search(question) is not None and not _unusual(question)
+    return _PATIENT.search(question) is not None and (short or not _unusual(question))
 
 
 def _means_before(question: str) -> bool:

@@ -11,11 +11,13 @@ from typing import Final
 
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
+from tools.drug_database.labels.label_terms import label_terms
+from tools.language.absence import absence
 from tools.language.question_words import everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
-from tools.language.vocabulary.populations import UNDER_18, Population, populations_in
+from tools.language.vocabulary.populations import UNDER_18, Population, populations_in, speaks_of
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
@@ -33,12 +35,22 @@ _CHOICE: Final = re.compile(
     r"|\brecommended\b|\bpreferred\b|\bis treated\b|\bare treated\b",
     re.IGNORECASE,
 )
+_MEDICINE: Final = re.compile(
+    r"\b(?:drugs?|medic(?:ine|ation)s?|meds|agents?|tablets?|pills?|antibio\w+|abx|therapy|anti\w+s)\b"
+    r"|\bfirst[- ](?:line|choice)\b|\btreat|\b(?:to|i|we) (?:give|use|start|add|prescribe)\b|\bmedikament|\bbehand",
+    re.IGNORECASE,
+)
 _FIGURE: Final = re.compile(
     r"\bhow (?:much|many|high|low|big|large|small|old)\b|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
     r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
     re.IGNORECASE,
 )
 _DIGIT: Final = re.compile(r"\d")
+_FORBIDDEN: Final = re.compile(
+    r"\b(?:not|never|avoid\w*|(?:contra|kontra)indi\w+|forbid\w*|forbidden|unsafe|harmful|nicht|\w*meiden|\w+n['’]t)\b",
+    re.IGNORECASE,
+)
+_ADULTS: Final = re.compile(r"\b(?:adults?|erwachsene\w?|adultos?)\b", re.IGNORECASE)
 _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
     re.IGNORECASE,
@@ -81,6 +93,8 @@ class Question:
     """The sections of a label that are asked for."""
     populations: frozenset[Population] = frozenset()
     """The groups of patients that are asked about."""
+    absent: frozenset[str] = frozenset()
+    """The terms that the question says to be absent: no text that says the contrary holds them."""
     everyday: frozenset[int] = frozenset()
     """The places of everyday words, numbers and unread abbreviations: where no text holds them they tell nothing of
     the subject."""
@@ -95,6 +109,17 @@ class Question:
         """The places of the terms that are no names of asked drugs and classes; empty where none is named."""
         names = term_set(ASKING).union(*self.subjects)
         return frozenset(place for place, forms in enumerate(self.forms) if self.subjects and not forms[0] <= names)
+
+    def other_groups(self, text: str) -> bool:
+        """Return whether ``text`` is on groups of patients alone of which the question names none."""
+        named = populations_in(text)
+        asked = any(speaks_of(text, group) for group in self.populations)
+        return bool(named) and not asked and _ADULTS.search(text) is None
+
+    def said_in(self, *texts: str) -> frozenset[str]:
+        """Return the terms of ``texts`` but for those that one side alone says to be absent."""
+        denied, states = (frozenset[str]().union(*parts) for parts in zip(*map(absence, texts), strict=True))
+        return term_set(" ".join(texts)) - (states - self.absent) - (self.absent - denied)
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
@@ -122,17 +147,25 @@ class Question:
         """Return whether ``unit`` has what the question asks for: a list's item, a time, figure or recommendation."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
-        return any(says.search(unit.text) for says in self._kinds)
+        return any(says.search(unit.text) for says in self._kinds) or (
+            self.asks_medicine and label_terms().names_any(unit.text)
+        )
+
+    @property
+    def asks_medicine(self) -> bool:
+        """Return whether a medicine is asked for, and none is named."""
+        return not self.medicines and _MEDICINE.search(self.asked) is not None
 
     @property
     def asks_kind(self) -> bool:
         """Return whether a time, figure or recommendation is asked for."""
-        return bool(self._kinds)
+        return bool(self._kinds) or self.asks_medicine
 
     @property
     def _kinds(self) -> list[re.Pattern[str]]:
         kinds = ((_HOW_OFTEN, _TIME), (_FIGURE, _DIGIT), (_TREATMENT, _CHOICE))
-        return [says for asks, says in kinds if asks.search(self.asked)]
+        forbidden = [_FORBIDDEN] if _FORBIDDEN.search(self.text) else []
+        return [*forbidden, *(says for asks, says in kinds if asks.search(self.asked))]
 
 
 def read_question(
@@ -153,6 +186,7 @@ def read_question(
         medicines: The names among them.
     """
     told = {term.term: term for term in known}
+    named = tuple(filter(None, map(term_set, subjects)))
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday = everyday_terms(text)
@@ -166,10 +200,11 @@ def read_question(
         tuple(told[stem].weight if stem in told else None for stem in stems),
         _related(stems, forms),
         asked,
-        tuple(filter(None, map(term_set, subjects))),
+        named,
         tuple(filter(None, map(term_set, medicines))),
         _sections(text, asked, newest),
         frozenset(populations_in(asked)),
+        absence(text).denied.difference(*named),
         frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
     )
 

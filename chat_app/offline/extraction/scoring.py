@@ -47,6 +47,8 @@ class Features(NamedTuple):
     """1 for a sentence of a label's section that the question asks for."""
     aside: float
     """1 where the question names a drug and the unit is about none of those that it names."""
+    others: float
+    """1 for a unit on a group of patients, such as in pregnancy, that the question does not name."""
 
 
 WEIGHTS: Final = Features(
@@ -61,6 +63,7 @@ WEIGHTS: Final = Features(
     label=-1.1,
     section=1.5,
     aside=-4.2,
+    others=-1.5,
 )
 NEAR: Final = WEIGHTS.near / WEIGHTS.own
 """What a related word counts of the share of the question that a unit holds."""
@@ -160,14 +163,14 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
             key = "".join(unit.text.lower().split())
             if key not in seen and not _of_others(question, f"{above} {unit.text}", unit, passage):
                 seen.add(key)
-                own, headed = question.held(term_set(unit.text)), question.held(term_set(above))
-                first = question.held(term_set(unit.cells[0])) if unit.cells else frozenset[int]()
+                own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
+                first = question.held(question.said_in(unit.cells[0])) if unit.cells else frozenset[int]()
                 cells = _cells(unit)
                 fits = fits_patient(question.text, cells)
                 own |= question.bounded_terms(" | ".join(cells)) if fits else frozenset[int]()
                 named = question.held(section_terms(passage.part)) if passage.part in question.sections else frozenset()
                 own |= named
-                near = question.nearly_held(term_set(unit.text) | term_set(above)) - own - headed
+                near = question.nearly_held(question.said_in(unit.text, above)) - own - headed
                 found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, named, fits))
     return found
 
@@ -177,8 +180,9 @@ def _of_the_patient(
 ) -> tuple[set[int], set[int]]:
     """Return the places of the units whose bounds the patient's values fulfil, and of those to leave out.
 
-    The first are about an asked medicine, or hold at least half as much of the question as the best unit. Where there
-    are any, bounds that leave the patient out are left out; those of a medicine that was not asked for always are.
+    The first are about an asked medicine, or hold at least half as much of the question as the best unit. Bounds that
+    leave the patient out are left out beside those of the same passage; those of a medicine that was not asked for
+    always are.
     """
     held = [sum(question.weights[term] or 1.0 for term in each.own | each.headed) for each in candidates]
     enough = 0.0 if others else max(held, default=0.0) / 2
@@ -187,10 +191,12 @@ def _of_the_patient(
         for each in candidates
         if each.holds_patient and each.place not in others and held[each.place] >= enough
     }
+    alternatives = {id(each.passage) for each in candidates if each.place in fitting}
     return fitting, {
         each.place
         for each in candidates
-        if (each.holds_patient is False and fitting) or (each.holds_patient is not None and each.place in others)
+        if (each.holds_patient is False and id(each.passage) in alternatives)
+        or (each.holds_patient is not None and each.place in others)
     }
 
 
@@ -274,7 +280,11 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))
     # What is said of a patient asked about may name another: the infant of a mother who breastfeeds.
-    return contradicts(question.asked, text) and not any(speaks_of(text, group) for group in question.populations)
+    if any(speaks_of(text, group) for group in question.populations):
+        return False
+    # A baby is the patient, or what a mother says that she breastfeeds.
+    named = question.populations - {"infants"}
+    return contradicts(question.asked, text) or (bool(named) and question.other_groups(text))
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
@@ -302,4 +312,5 @@ def _features(
         label=float(bool(each.passage.part)),
         section=float(each.passage.part in question.sections),
         aside=float(aside),
+        others=-1.5,
     )

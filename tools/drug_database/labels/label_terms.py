@@ -13,6 +13,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from tools.drug_database.names.aliases import singular
 from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.language.folding import fold_name
+from tools.language.inn_stems import names_medicine
 from tools.types import Frozen
 
 T = TypeVar("T")
@@ -162,6 +163,10 @@ class LabelTerms:
     def members_in(self, text: str) -> frozenset[str]:
         """Return the members of any group that ``text`` names."""
         return frozenset(name for _, _, name in self._members.find(tokens(text)))
+
+    def names_any(self, text: str) -> bool:
+        """Return whether ``text`` names a medicine or a group of medicines."""
+        return bool(names_medicine(text) or self.members_in(text) or self.groups_in(text))
 
     def words_of(self, groups: Iterable[str]) -> frozenset[str]:
         """Return the words of the wordings of ``groups``."""

@@ -1,0 +1,90 @@
+"""A few words after a question may go on from it or not: what the searches find decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from chat_app.offline.extraction.phrases import CLOSEST
+from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
+from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
+
+Json = dict[str, Any]
+SCHEMA: Json = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
+SEARCH = FunctionToolIn(type="function", name="search_clinical_guidelines", parameters=SCHEMA)
+LIBRARY = {
+    "zorbin": "Zorbin is started at 5 mg; in liver disease nothing is changed.",
+    "plaxia": "Plaxia of the skin is treated with light.",
+}
+
+
+def user(text: str) -> Json:
+    return {"type": "message", "role": "user", "content": text}
+
+
+def passages(question: str) -> str:
+    """Return what a search finds: the passages that share a name with ``question``."""
+    found = [text for name, text in LIBRARY.items() if name in question.lower()]
+    return json.dumps({"passages": [{"text": text, "cite": f"[{n}]"} for n, text in enumerate(found, start=1)]})
+
+
+async def no_search(tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
+    raise AssertionError(tool, queries)
+
+
+async def steps(items: list[Json], search: FileSearch = no_search, **options: Any) -> list[Any]:
+    return [step async for step in ExtractiveModel().respond(ModelInput(tuple(items), **options), search)]
+
+
+async def conversation(*questions: str) -> tuple[list[str], list[str]]:
+    """Ask ``questions`` in turn; return what was searched for after the last one, and all answers."""
+    items: list[Json] = []
+    answers: list[str] = []
+    searched: list[str] = []
+    for question in questions:
+        items.append(user(question))
+        searched = []
+        while not isinstance(last := (await steps(items, functions=(SEARCH,)))[-1], Answer):
+            assert isinstance(last, Call)
+            place, arguments = f"call_{len(items)}", json.dumps(last.arguments)
+            searched.append(last.arguments["question"])
+            items.append({"type": "function_call", "call_id": place, "name": last.name, "arguments": arguments})
+            items.append({"type": "function_call_output", "call_id": place, "output": passages(searched[-1])})
+        answers.append(last.text)
+        items.append({"type": "message", "role": "assistant", "content": answers[-1]})
+    return searched, answers
+
+
+async def test_words_that_one_sentence_answers_with_the_question_before_go_on_from_it() -> None:
+    searched, answers = await conversation("Starting dose of zorbin?", "liver disease - change anything?")
+    assert searched == ["Starting dose of zorbin, liver disease - change anything?"]
+    assert "in liver disease nothing is changed" in answers[-1]
+
+
+async def test_words_on_another_subject_are_searched_for_alone() -> None:
+    searched, answers = await conversation("Starting dose of zorbin?", "light for plaxia?")
+    assert searched == ["Starting dose of zorbin, light for plaxia?", "light for plaxia?"]
+    assert "Plaxia of the skin" in answers[-1]
+    assert "Zorbin" not in answers[-1]
+
+
+async def test_what_comes_next_goes_on_from_the_reading_that_was_answered() -> None:
+    searched, _ = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
+    assert searched == ["light for plaxia in pregnancy?"]
+
+
+async def test_the_servers_own_search_tries_both_readings_and_stops_at_an_answer() -> None:
+    asked: list[str] = []
+
+    async def search(tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
+        asked.extend(queries)
+        return [Found("f", "a.txt", text, 1.0) for name, text in LIBRARY.items() if name in queries[0]]
+
+    tool = FileSearchToolIn.model_validate({"type": "file_search", "vector_store_ids": ["vs_1"]})
+    told = [user("Starting dose of zorbin?"), {"type": "message", "role": "assistant", "content": CLOSEST}]
+    found = await steps([*told, user("liver disease - change anything?")], search, file_search=tool)
+    assert len([step for step in found if isinstance(step, Searching)]) == 1
+    await steps([*told, user("light for plaxia?")], search, file_search=tool)
+    assert asked[1:] == ["Starting dose of zorbin, light for plaxia?", "light for plaxia?"]
