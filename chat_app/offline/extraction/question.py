@@ -110,11 +110,16 @@ class Question:
         names = term_set(ASKING).union(*self.subjects)
         return frozenset(place for place, forms in enumerate(self.forms) if self.subjects and not forms[0] <= names)
 
-    def other_groups(self, text: str) -> bool:
-        """Return whether ``text`` is on groups of patients alone of which the question names none."""
-        named = populations_in(text)
-        asked = any(speaks_of(text, group) for group in self.populations)
-        return bool(named) and not asked and _ADULTS.search(text) is None
+    def on_group(self, text: str) -> float:
+        """Return 1 where ``text`` is on a group of patients that the question names, and -1 where on others alone.
+
+        An infant is the patient, or whom the patient breastfeeds: then no group is another. Nor is one where it is asked
+        who must not have something.
+        """
+        if any(speaks_of(text, group) for group in self.populations):
+            return 1.0
+        asks_all = "infants" in self.populations or "contraindications" in self.sections
+        return 0.0 if asks_all or _ADULTS.search(text) or not populations_in(text) else -1.0
 
     def said_in(self, *texts: str) -> frozenset[str]:
         """Return the terms of ``texts`` but for those that one side alone says to be absent."""

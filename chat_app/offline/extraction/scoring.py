@@ -47,8 +47,8 @@ class Features(NamedTuple):
     """1 for a sentence of a label's section that the question asks for."""
     aside: float
     """1 where the question names a drug and the unit is about none of those that it names."""
-    others: float
-    """1 for a unit on a group of patients, such as in pregnancy, that the question does not name."""
+    group: float
+    """1 for a unit on a group of patients that the question names, such as in pregnancy, -1 on others alone."""
 
 
 WEIGHTS: Final = Features(
@@ -63,7 +63,7 @@ WEIGHTS: Final = Features(
     label=-1.1,
     section=1.5,
     aside=-4.2,
-    others=-1.5,
+    group=1.5,
 )
 NEAR: Final = WEIGHTS.near / WEIGHTS.own
 """What a related word counts of the share of the question that a unit holds."""
@@ -282,9 +282,7 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     # What is said of a patient asked about may name another: the infant of a mother who breastfeeds.
     if any(speaks_of(text, group) for group in question.populations):
         return False
-    # A baby is the patient, or what a mother says that she breastfeeds.
-    named = question.populations - {"infants"}
-    return contradicts(question.asked, text) or (bool(named) and question.other_groups(text))
+    return contradicts(question.asked, text) or (bool(question.populations) and question.on_group(text) < 0)
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
@@ -312,5 +310,5 @@ def _features(
         label=float(bool(each.passage.part)),
         section=float(each.passage.part in question.sections),
         aside=float(aside),
-        others=-1.5,
+        group=question.on_group(f"{each.passage.section} {each.unit.heading} {each.unit.text}"),
     )
