@@ -28,6 +28,7 @@
     if (count.guidelines && count.drugs) there = t('loadedBoth', { guidelines, drugs });
     else if (count.guidelines || count.drugs) there = t('loadedOne', { what: count.guidelines ? guidelines : drugs });
     if (status.loading) return `${there} ${status.loading}…`;
+    if (status.demonstration) there += ` ${t('demoOnly')}`;
     return count.guidelines || count.drugs ? there : `${there} ${t('howToLoad')}`;
   }
 

@@ -134,5 +134,15 @@
     return make('blockquote', { class: 'asc-passage', tabindex: '0' }, segments.map(marker(quote)));
   }
 
-  window.asclepiusPassage = { show: passage, quoteBefore, statementBefore, letters };
+  // Return the issuer and the edition; for a summary the edition is of the label, which `address` names.
+  const about = ({ issuer, version, url, demo }) => [issuer, demo && url ? '' : window.asclepiusDate(version), demo].filter(Boolean).join(', ');
+
+  // Return the link to the source, or to the label that a demonstration summarises.
+  function address({ url, version, demo }) {
+    if (!url) return null;
+    const link = make('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, url);
+    return demo ? make('p', {}, `${window.asclepiusSay('summarisedFrom')} `, link, ` (${window.asclepiusDate(version)})`) : make('p', {}, link);
+  }
+
+  window.asclepiusPassage = { show: passage, about, address, quoteBefore, statementBefore, letters };
 })();

@@ -5,7 +5,7 @@
   const api = `${window.asclepiusRoot}/api/v1`;
   const t = window.asclepiusSay;
   const make = window.asclepiusMake;
-  const { show: passage, quoteBefore, statementBefore, letters } = window.asclepiusPassage;
+  const { show: passage, about, address, quoteBefore, statementBefore, letters } = window.asclepiusPassage;
   const MOST_QUOTES = 8;
   const LONGEST_IN_LINK = 400;
   const ZOOMS = [1, 1.5, 2];
@@ -180,14 +180,13 @@
     }
     const quote = link ? quoteBefore(link, reference) : reference.quotes[0] || '';
     const statement = link ? statementBefore(link) : '';
-    const about = [reference.issuer, window.asclepiusDate(reference.version)].filter(Boolean).join(', ');
     body.append(...[
       make('p', { class: 'asc-panel-document' }, reference.title),
-      about ? make('p', { class: 'asc-about' }, about) : null,
+      make('p', { class: 'asc-about' }, about(reference)),
       reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
       passage(reference, quote, statement),
       make('div', { class: 'asc-copies' }, copier(answer, reference, statement), linker(reference, quote)),
-      reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
+      address(reference),
       pageView(reference, quote)
     ].filter(Boolean));
     panel.scrollTop = 0;

@@ -7,13 +7,15 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tools.errors import ToolErrorCode
 from tools.sync_calls import iterate_sync
 
+DEMO_ISSUER: Final = "Asclepius demonstration library"
+"""The issuer of all demonstration guidelines, drug records and summaries of labels; nothing else marks them."""
 _PLACE = re.compile(r"\{(\w+)\}")
 
 ToolSource = Literal["guidelines", "drugs", "overdosage"]
@@ -64,6 +66,16 @@ class Passage(Frozen):
     url: str | None = None
     """The source's address, when it is public."""
     score: float = 0.0
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the passage is demonstration content; then ``url`` and ``version`` are of the label it summarises."""
+        return self.issuer == DEMO_ISSUER
+
+    @property
+    def summarises(self) -> str:
+        """The address of the label that demonstration content summarises; empty for everything else."""
+        return (self.url or "") if self.is_demo else ""
 
     @property
     def sections(self) -> tuple[SectionStart, ...]:

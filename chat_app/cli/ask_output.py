@@ -6,7 +6,7 @@ from typing import assert_never
 
 import typer
 
-from chat_app.agent.citations.reference_formats import ReferenceFormat, formatted
+from chat_app.agent.citations.reference_formats import ReferenceFormat, demo_note, formatted
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -152,11 +152,11 @@ def unsupported_line(statement: UnsupportedStatement) -> str:
 def reference_line(reference: Reference) -> str:
     """Return a reference such as ``[1] Title, edition. Section, p. 4. “Quote.”``."""
     passage = reference.passage
-    title = ", ".join(filter(None, [passage.title, passage.version]))
+    title = ", ".join(filter(None, [passage.title, "" if passage.summarises else passage.version]))
     page = f"p. {passage.page_label or passage.page}" if passage.page or passage.page_label else ""
     place = ", ".join(filter(None, [reference.section, page]))
     quotes = " ".join(f"“{' '.join(quote.split())}”" for quote in reference.quotes)
-    parts = [f"{part}." for part in (title, place) if part]
+    parts = [f"{part}." for part in (title, place, demo_note(passage)) if part]
     return " ".join(filter(None, [f"[{reference.number}]", *parts, quotes]))
 
 

@@ -40,7 +40,7 @@ function Outcome({ outcome, question, extracts }) {
 }
 
 function Reference({ message, reference }) {
-  const about = [reference.issuer, window.asclepiusDate(reference.version)].filter(Boolean).join(', ');
+  const about = window.asclepiusPassage.about(reference);
   return (
     <li className="asc-reference" id={`ref-${message}-${reference.number}`}>
       <button

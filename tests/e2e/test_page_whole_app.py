@@ -97,6 +97,35 @@ async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(bro
         await expect(page.locator(".asc-unsupported")).to_have_count(0)
 
 
+async def test_demonstration_content_is_never_presented_as_the_label_or_as_a_guideline(
+    browser: Browser, served: Served
+) -> None:
+    async with recorded(browser, "whole-demonstration") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await expect(page.locator("#asc-statement")).to_contain_text(
+            "loaded. For demonstration, not for clinical care."
+        )
+        await ask(page, "What are the contraindications of ibuprofen?")
+        await answered(page)
+        entry = page.locator(".asc-reference").filter(has_text="Motrin")
+        await expect(entry).to_contain_text("Demonstration summary of Motrin (ibuprofen) prescribing information")
+        await expect(entry).to_contain_text(
+            "Asclepius demonstration library, demonstration content, not for clinical care"
+        )
+        await entry.get_by_role("button").click()
+        panel = page.locator("#asc-panel")
+        await expect(panel.locator(".asc-panel-document")).to_contain_text("Demonstration summary of Motrin")
+        await expect(panel.locator(".asc-about")).to_contain_text("demonstration content, not for clinical care")
+        origin = panel.locator("p").filter(has_text="Summarised from: ")
+        await expect(origin).to_contain_text("(label date not given)")
+        await expect(origin.locator("a")).to_have_attribute("href", re.compile("^https://dailymed"))
+        await ask(page, ACE)
+        await answered(page, count=2)
+        about = page.locator(".asc-answer-end").last.locator(".asc-reference .asc-about").first
+        await expect(about).to_contain_text("1.0, demonstration content, not for clinical care")
+
+
 async def test_the_notice_of_an_emergency_is_marked_as_one(browser: Browser, served: Served) -> None:
     async with recorded(browser, "whole-emergency") as context:
         page = await context.new_page()

@@ -97,6 +97,7 @@ PRESENTATIONS = {"search_clinical_guidelines": GUIDELINE_SEARCH, "search_drug_da
 class FakeDocument(BaseModel):
     id: str
     title: str
+    issuer: str = ""
     version: str = "2024"
     date: str = ""
     pages: int = 6

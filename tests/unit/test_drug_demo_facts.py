@@ -19,6 +19,7 @@ from tools.drug_database.names.name_keys import base_moieties, record_key
 from tools.drug_database.records.drug_record import Contribution, DrugRecord, Label
 from tools.drug_database.records.strengths import number
 from tools.language.folding import fold_name
+from tools.types import DEMO_ISSUER
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +54,10 @@ def test_there_are_at_least_150_medicines_each_with_a_source() -> None:
     assert len({key_of(record) for record in records}) == len(records)
     assert all(record.products and record.drug_classes and record.ingredients for record in records)
     sources = [label_of(record).source for record in records]
-    assert all(source.url.startswith("https://") and source.publisher for source in sources)
+    assert all(source.url.startswith("https://") for source in sources)
+    # They are summaries, and every reference says so.
+    assert {source.publisher for source in (demo.SOURCE, *sources)} == {DEMO_ISSUER}
+    assert all(source.title.startswith("Demonstration summary of ") for source in sources)
 
 
 def test_every_label_has_the_sections_a_clinician_looks_for() -> None:

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from chat_app.agent.citations.reference_formats import (
+    demo_note,
     formatted,
     markdown,
     markdown_list,
@@ -20,8 +21,11 @@ from chat_app.agent.citations.reference_formats import (
     vancouver,
     vancouver_list,
 )
+from chat_app.cli.ask_output import reference_line
 from chat_app.events import Reference
-from tools.types import Passage
+from chat_app.interface.api.records.knowledge_feed import feed_entries
+from chat_app.interface.rendering.reference_cards import card
+from tools.types import DEMO_ISSUER, Passage
 
 QUOTE = "Thiazide-type diuretics should be used in drug treatment for most patients with uncomplicated hypertension."
 
@@ -65,6 +69,54 @@ def ris_fields(record: str) -> list[tuple[str, str]]:
     for line in lines:
         assert re.match(r"[A-Z][A-Z0-9]  - ", line), line
     return [(line[:2], line[6:]) for line in lines]
+
+
+# -- demonstration content
+
+
+SUMMARY = {
+    "kind": "drug_record",
+    "title": "Demonstration summary of Motrin (ibuprofen) prescribing information",
+    "issuer": DEMO_ISSUER,
+    "version": "2007-07",
+    "section": "ibuprofen › Dosage",
+    "page": None,
+    "page_label": None,
+    "url": "https://dailymed.nlm.nih.gov/motrin",
+}
+
+
+def test_a_demonstration_summary_is_not_referenced_as_the_label_that_it_names() -> None:
+    assert vancouver(reference(**SUMMARY)) == (
+        "1. Asclepius demonstration library. Demonstration summary of Motrin (ibuprofen) prescribing information. "
+        "ibuprofen › Dosage. Demonstration content, not for clinical care. "
+        "Summarised from: https://dailymed.nlm.nih.gov/motrin (2007 Jul)."
+    )
+    listed = markdown(reference(**SUMMARY))
+    assert listed.startswith("1. Demonstration summary of Motrin")
+    assert "Summarised from: https://dailymed.nlm.nih.gov/motrin (2007 Jul)." in shown(listed)
+    assert markdown(reference(**SUMMARY), "https://ward/passages/1").startswith("1. [Demonstration summary of Motrin")
+    fields = ris_fields(ris(reference(**SUMMARY)))
+    assert not {"UR", "PY", "DA", "ET"} & {tag for tag, _ in fields}
+    assert ("N1", demo_note(reference(**SUMMARY).passage)) in fields
+    assert reference_line(reference(**SUMMARY)).startswith(
+        "[1] Demonstration summary of Motrin (ibuprofen) prescribing information. ibuprofen › Dosage. Demonstration"
+    )
+
+
+def test_a_demonstration_guideline_says_so_and_keeps_its_version_and_other_sources_say_nothing() -> None:
+    guideline = vancouver(reference(issuer=DEMO_ISSUER, version="1.0", url=None))
+    assert ". 1.0. " in guideline
+    assert guideline.endswith("p. 4 (PDF p. 20). Demonstration content, not for clinical care.")
+    for write in (vancouver, markdown, ris, reference_line):
+        assert "emonstration" not in write(reference())
+
+
+def test_the_card_and_the_feed_of_demonstration_content_say_so() -> None:
+    assert card(reference(**SUMMARY))["demo"] == "demonstration content, not for clinical care"
+    assert card(reference())["demo"] == ""
+    (entry,) = feed_entries([reference(**SUMMARY).passage], "https://ward", "https://ward")
+    assert entry.html.startswith("<p>Demonstration content, not for clinical care. Summarised from: https://dailymed")
 
 
 # -- Vancouver

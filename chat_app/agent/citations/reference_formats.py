@@ -8,7 +8,7 @@ as Reference Manager described it (tags, CRLF line ends, one ``TY`` to ``ER`` re
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, assert_never
 
 from chat_app.events import Reference
@@ -21,6 +21,7 @@ _DATE = re.compile(r"((?:1[89]|20|21)\d\d)(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_MARK = re.compile(r"^([-+=]|\d{1,9}(?=[.)]))([.)]?)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+DEMO = "Demonstration content, not for clinical care"
 _FIGURES = re.compile(r"\d{1,9}")
 _CLOSING = (".", "?", "!")
 _UNSAFE_IN_LINK = {" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60", '"': "%22"}
@@ -48,11 +49,12 @@ def vancouver(reference: Reference) -> str:
     parts = [
         _line(passage.issuer),
         _line(passage.title) or "[Title not stated]",
-        _version(passage.version),
+        _edition(passage),
         _place(reference, separator="; "),
+        demo_note(passage),
     ]
     text = f"{reference.number}. " + " ".join(_closed(part) for part in parts if part)
-    url = _web_address(passage)
+    url = _own_address(passage)
     return f"{text} Available from: {url}" if url else text
 
 
@@ -64,24 +66,25 @@ def vancouver_list(references: Iterable[Reference]) -> str:
 # -- Markdown
 
 
-def markdown(reference: Reference) -> str:
-    """Return a list item: the linked title, its place, and each verified quote as a block quotation."""
+def markdown(reference: Reference, address: str | None = None) -> str:
+    """Return a list item: the title linked to ``address`` or its source, its place, and verified quotes in blocks."""
     passage = reference.passage
     title = _escaped(passage.title) or "Title not stated"
-    url = _web_address(passage)
+    url = address or _own_address(passage)
     # The full stop that closes a title of figures alone would make it the number of a list of its own.
     unlinked = f"{title}\\." if _FIGURES.fullmatch(title) else title
     head = f"[{title}]({_link(url)})" if url else unlinked
-    parts = [head, *map(_escaped, (passage.issuer, _version(passage.version), _place(reference, separator=", ")))]
+    place = _place(reference, separator=", ")
+    parts = [head, *map(_escaped, (passage.issuer, _edition(passage), place, demo_note(passage)))]
     number = f"{reference.number}. "
     indent = " " * len(number)
     quotes = "".join(f"\n\n{indent}> {_escaped(quote)}" for quote in reference.quotes)
     return number + " ".join(_closed(part) for part in parts if part) + quotes
 
 
-def markdown_list(references: Iterable[Reference]) -> str:
-    """Return a numbered list."""
-    return "\n\n".join(markdown(reference) for reference in references)
+def markdown_list(references: Iterable[Reference], address: Callable[[Reference], str | None] = lambda _: None) -> str:
+    """Return a numbered list; ``address`` returns where a reference's title links to."""
+    return "\n\n".join(markdown(reference, address(reference)) for reference in references)
 
 
 # -- RIS
@@ -90,7 +93,7 @@ def markdown_list(references: Iterable[Reference]) -> str:
 def ris(reference: Reference) -> str:
     """One RIS record, ``TY`` to ``ER``, each line ended by CRLF."""
     passage = reference.passage
-    issuer, version = _line(passage.issuer), _line(passage.version)
+    issuer, version = _line(passage.issuer), "" if passage.summarises else _line(passage.version)
     printed = _DATE.fullmatch(version)
     fields = [
         # A guideline is a report; a drug record is an entry of a data set.
@@ -104,8 +107,9 @@ def ris(reference: Reference) -> str:
         ("ET", "" if printed else version),
         ("SE", _line(reference.section)),
         ("SP", _printed_page(passage)),
-        ("UR", _web_address(passage)),
+        ("UR", _own_address(passage)),
         ("N1", _pdf_page(passage)),
+        ("N1", demo_note(passage)),
         *(("N1", f"“{_line(quote)}”") for quote in reference.quotes),
         ("ID", _line(passage.id)),
     ]
@@ -118,6 +122,13 @@ def ris_list(references: Iterable[Reference]) -> str:
 
 
 # -- parts
+
+
+def demo_note(passage: Passage) -> str:
+    """Return that ``passage`` is demonstration content and the label it summarises; empty for other passages."""
+    url = _web_address(passage.summarises)
+    origin = f". Summarised from: {url} ({_version(passage.version)})" if url else ""
+    return f"{DEMO}{origin}" if passage.is_demo else ""
 
 
 def _line(text: str) -> str:
@@ -139,6 +150,10 @@ def _version(version: str) -> str:
     year, month, day = found.groups()
     parts = [year, _MONTHS[int(month) - 1] if month else "", str(int(day)) if day else ""]
     return " ".join(part for part in parts if part)
+
+
+def _edition(passage: Passage) -> str:
+    return "" if passage.summarises else _version(passage.version)
 
 
 def _place(reference: Reference, *, separator: str) -> str:
@@ -163,9 +178,13 @@ def _pdf_page(passage: Passage) -> str:
     return f"Page {passage.page} of the PDF file"
 
 
-def _web_address(passage: Passage) -> str:
-    """Return the source's address if it is one of the web; nothing else becomes a link."""
-    url = _line(passage.url or "")
+def _own_address(passage: Passage) -> str:
+    return "" if passage.is_demo else _web_address(passage.url or "")
+
+
+def _web_address(address: str) -> str:
+    """Return ``address`` if it is one of the web; nothing else becomes a link."""
+    url = _line(address)
     return url if url.lower().startswith(("https://", "http://")) else ""
 
 

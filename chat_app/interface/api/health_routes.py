@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 
-from chat_app.bootstrap import App
 from chat_app.database.migrations import schema_problems
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
@@ -18,6 +17,7 @@ from chat_app.interface.i18n.translation import say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import token_of
 from tools.errors import ToolError
+from tools.types import DEMO_ISSUER
 
 T = TypeVar("T")
 
@@ -62,15 +62,19 @@ async def status(runtime: ServedRuntime, request: Request, language: ReaderLangu
         "may_administer": runtime.identity.may("administer", token_of(request.cookies)),
         "guidelines": [],
         "damaged": [],
+        "demonstration": False,
         "drugs": None,
     }
     if runtime.app is not None:
         services = runtime.app
         guidelines, damaged, drugs = await asyncio.gather(
-            _soon(_documents(services)), _soon(services.guidelines.damaged()), _soon(services.drugs.stats())
+            _soon(services.guidelines.documents()), _soon(services.guidelines.damaged()), _soon(services.drugs.stats())
         )
+        issuers = {one.issuer for one in guidelines or ()}
+        issuers.update(one.source.publisher for one in (drugs.sources if drugs else ()))
         found |= {
-            "guidelines": guidelines or [],
+            "demonstration": issuers == {DEMO_ISSUER},
+            "guidelines": [{"id": d.id, "title": d.title, "version": d.version} for d in guidelines or ()],
             "damaged": damaged or [],
             "drugs": drugs.model_dump(mode="json") if drugs else None,
         }
@@ -83,11 +87,6 @@ async def _soon(asked: Coroutine[Any, Any, T]) -> T | None:
         return await asyncio.wait_for(asked, _PATIENCE)
     except (ToolError, TimeoutError):
         return None
-
-
-async def _documents(app: App) -> list[dict[str, str]]:
-    documents = await app.guidelines.documents()
-    return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
 
 
 async def _model_answers(model: ModelClient) -> None:

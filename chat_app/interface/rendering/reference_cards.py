@@ -26,6 +26,7 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "url": passage.url if passage.url and passage.url.startswith(("https://", "http://")) else None,
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),
+        "demo": say(language, "references.demo") if passage.is_demo else "",
         "where": where(reference, language),
         "citation": vancouver(reference),
     }

@@ -11,14 +11,14 @@ from typing import Final
 from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.source_files.container import Entry
-from tools.types import Frozen
+from tools.types import DEMO_ISSUER, Frozen
 
 SOURCE_ID: Final = "demo"
 FOLDER: Final = Path(__file__).parent.parent / "demo"
 SOURCE: Final = DataSource(
     id=SOURCE_ID,
-    title="Asclepius demonstration drugs (from FDA-approved labels; for demonstration, not for care)",
-    publisher="Asclepius",
+    title="Demonstration drug records (summarised from FDA-approved labels; not for clinical care)",
+    publisher=DEMO_ISSUER,
 )
 
 

@@ -121,12 +121,8 @@ class ModelAnswer(TurnFacts):
         notes = dict.fromkeys(say_notice(language, notice) for notice in lasting)
         blocks += [say(language, "export.note", notice=note) for note in notes]
         if self.references:
-            blocks.append(_heading(language) + markdown_list(map(self._linked, self.references)))
+            blocks.append(_heading(language) + markdown_list(self.references, self.link))
         return "".join(f"\n\n{block}" for block in blocks)
-
-    def _linked(self, reference: Reference) -> Reference:
-        passage = reference.passage.model_copy(update={"url": self.link(reference)})
-        return reference.model_copy(update={"passage": passage})
 
 
 def without_references(text: str) -> str:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from pydantic import BaseModel
 
+from chat_app.agent.citations.reference_formats import demo_note
 from tools.types import Passage
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
@@ -96,7 +97,9 @@ def feed_entries(passages: Iterable[Passage], base: str, page: str) -> list[Feed
             id=f"urn:asclepius:{passage.id}",
             title=" › ".join(dict.fromkeys(filter(None, (passage.title, *passage.section.split(" › "))))),
             updated=_updated(passage.version),
-            html="".join(f"<p>{escape(line)}</p>" for line in passage.text.splitlines() if line.strip()),
+            html="".join(
+                f"<p>{escape(line)}</p>" for line in (demo_note(passage), *passage.text.splitlines()) if line.strip()
+            ),
             href=_address(passage, base) or page,
         )
         for passage in passages
