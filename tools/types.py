@@ -29,6 +29,16 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class CitedAs(Frozen):
+    """The id and source that citations of a section name where they differ from its passage's."""
+
+    id: str
+    title: str
+    issuer: str
+    version: str
+    url: str | None
+
+
 class SectionStart(Frozen):
     """A section that begins within a passage."""
 
@@ -36,6 +46,7 @@ class SectionStart(Frozen):
     """Where in the passage's text, in characters."""
     section: str
     """Headings from the outermost to the innermost, joined by `` › ``."""
+    cited_as: CitedAs | None = None
 
 
 class Passage(Frozen):
@@ -81,6 +92,10 @@ class Passage(Frozen):
     def sections(self) -> tuple[SectionStart, ...]:
         """All sections that contain the text, the first one from its beginning."""
         return (SectionStart(at=0, section=self.section), *self.further_sections)
+
+    def with_source_of(self, section: SectionStart) -> Self:
+        """Return the passage under the id and source that citations of ``section`` name."""
+        return self.model_copy(update=section.cited_as.model_dump()) if section.cited_as else self
 
 
 class Function(Frozen):

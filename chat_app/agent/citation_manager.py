@@ -151,14 +151,16 @@ class CitationManager:
         return statement if statement.strip(" .,;:") else self._last_statement
 
     def _cite(self, passage: Passage, marker: str, *, statement: str = "") -> CitationAdded:
+        said = statement or self._said()
+        quotes = quotes_in(said, passage.text)
+        claim = last_sentence(said)
+        sections = cited_sections(passage, claim, quotes)
+        passage = passage.with_source_of(sections[0]) if sections else passage
         key = passage.id
         number = self._order.setdefault(key, len(self._order) + 1)
         self._cited[key] = passage
-        said = statement or self._said()
-        quotes = quotes_in(said, passage.text)
         self._quotes.setdefault(key, []).extend(quotes)
-        claim = last_sentence(said)
-        self._sections.setdefault(key, []).extend(cited_sections(passage, claim, quotes))
+        self._sections.setdefault(key, []).extend(one.section for one in sections)
         if not self.claims or self.claims[-1].text != claim:
             self.claims.append(Claim(claim))
         self.claims[-1].cited[number] = passage

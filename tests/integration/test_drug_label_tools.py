@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from chat_app.agent.citation_manager import CitationManager
 from tests.support.drugs import drug_database
 from tools.drug_database import DrugDatabase, drug_tools
-from tools.types import Function, FunctionOutput
+from tools.types import Function, FunctionOutput, Passage
 
 
 async def call(drugs: DrugDatabase, tool_name: str, /, **arguments: Any) -> FunctionOutput:
@@ -46,6 +48,35 @@ async def test_what_an_answer_cited_is_found_by_its_id_until_its_text_changes(dr
         assert await drugs.passage(f"{cited.id[:-1]}~") is None
     for unknown in ("drug:", "drug:nothing:0", "metformin", "drug:metformin"):
         assert await drugs.passage(unknown) is None
+
+
+async def test_products_are_cited_as_the_record_and_sentences_of_the_label_as_the_label(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "search_drug_database", drug_name="metformin")
+
+    async def number(passages: Sequence[Passage]) -> tuple[int, ...]:
+        return tuple(range(1, len(passages) + 1))
+
+    citations = CitationManager(number)
+    await citations.render_output(output)
+    record = await drugs.record("metformin")
+    assert record is not None
+    sentence = record.labels[0].sections["contraindications"][1]
+    citations.feed("| tablet, film coated, extended release | oral | 500 mg, 1000 mg | Fortamet, Glumetza [1] |\n")
+    citations.feed(f"Metformin is sold as a solution of 500 mg/5 mL [1].\n\n- {sentence} [1]\n")
+    citations.finish()
+    listed, label = citations.references().references
+    assert listed.passage.title.startswith("Demonstration drug records")
+    assert (listed.passage.url, listed.passage.version) == (None, "")
+    assert label.passage.title.startswith("Demonstration summary of Glucophage")
+    assert label.quotes == (sentence,)
+    for reference in (listed, label):
+        found = await drugs.passage(reference.passage.id)
+        assert found is not None
+        assert (found.title, found.text, found.url) == (
+            reference.passage.title,
+            reference.passage.text,
+            reference.passage.url,
+        )
 
 
 async def test_a_misspelt_name_quotes_no_label(drugs: DrugDatabase) -> None:

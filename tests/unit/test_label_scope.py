@@ -177,8 +177,10 @@ def test_a_label_whose_doses_are_all_for_other_routes_says_so() -> None:
 
 def test_a_reference_to_a_label_without_a_date_says_so() -> None:
     dated = ORAL.model_copy(update={"source": SOURCE.model_copy(update={"date": "2024-05"})})
-    for labels, version in (((ORAL,), "label date not given"), ((dated,), "2024-05"), ((), "")):
-        assert passage(RECORD.model_copy(update={"labels": labels})).version == version
+    for label, version in ((ORAL, "label date not given"), (dated, "2024-05")):
+        record = passage(RECORD.model_copy(update={"labels": (label,)}))
+        assert record.with_source_of(record.sections[-1]).version == version
+    assert passage(RECORD.model_copy(update={"labels": ()})).version == ""
 
 
 def test_a_record_without_a_label_has_no_scope() -> None:

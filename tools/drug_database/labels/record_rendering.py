@@ -20,7 +20,7 @@ from tools.drug_database.records.drug_record import (
 )
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.language.folding import fold_name
-from tools.types import Passage, Phrase, ToolResult
+from tools.types import CitedAs, Passage, Phrase, SectionStart, ToolResult
 
 _OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
 NO_LABEL = "No label of this medicine is loaded in the drug database."
@@ -110,8 +110,16 @@ def grouped(products: Iterable[Product]) -> list[ProductGroup]:
 
 
 def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
-    """Return the record as a passage."""
-    return _passage(record, "", record_text(record), main_source(record), record.generic_name, score)
+    """Return the record as a passage of its product list; what it has of a label is cited as that label."""
+    text, name = record_text(record), record.generic_name
+    lists = (one for one in record.sources if any(one.id in product.sources for product in record.products))
+    found = _passage(record, "", text, next(lists, next(iter(record.sources), main_source(record))), name, score)
+    if not record.labels:
+        return found
+    label = _passage(record, ":label", text, main_source(record), name)
+    cited_as = CitedAs(**label.model_dump(include=set(CitedAs.model_fields)))
+    start = SectionStart(at=len("\n".join(_facts(record))) + 1, section=name, cited_as=cited_as)
+    return found.model_copy(update={"further_sections": (start,)})
 
 
 def section_passage(record: DrugRecord, label: Label, section: SectionName) -> Passage:
@@ -132,7 +140,7 @@ def _passage(  # noqa: PLR0917
         text=text,
         title=source.title if source else f"Drug database: {record.generic_name}",
         issuer=source.publisher if source else "",
-        version=(source.date or UNDATED) if source else "",
+        version=(source.date or (UNDATED if part else "")) if source else "",
         section=section,
         url=(source.url or None) if source else None,
         score=score,
@@ -140,7 +148,7 @@ def _passage(  # noqa: PLR0917
 
 
 def main_source(record: DrugRecord) -> DataSource | None:
-    """Return the source that the record is cited by: its label, else its first source."""
+    """Return the source of what the record says: its label, else its first source."""
     if record.labels:
         return record.labels[0].source
     return record.sources[0] if record.sources else None
@@ -148,6 +156,18 @@ def main_source(record: DrugRecord) -> DataSource | None:
 
 def record_text(record: DrugRecord) -> str:
     """Return the record as lines: names, classes, forms, and the label's sentences under headings."""
+    lines = _facts(record)
+    if record.labels:
+        lines += label_lines(record.labels[0], SECTIONS, most=_MOST_SENTENCES)
+    lines += [
+        f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
+        for source in (*(label.source for label in record.labels[:1]), *record.sources)
+    ]
+    return "\n".join(lines)
+
+
+def _facts(record: DrugRecord) -> list[str]:
+    """Return the lines that are not of a label."""
     lines = [record.generic_name]
     for title, values in (
         ("Active substances", [fact.value for fact in record.substances]),
@@ -161,13 +181,7 @@ def record_text(record: DrugRecord) -> str:
     lines += [f"Product: {group.line()}" for group in groups[:_MOST_PRODUCTS]]
     if len(groups) > _MOST_PRODUCTS:
         lines.append(f"and {len(groups) - _MOST_PRODUCTS} further forms")
-    if record.labels:
-        lines += label_lines(record.labels[0], SECTIONS, most=_MOST_SENTENCES)
-    lines += [
-        f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
-        for source in (*(label.source for label in record.labels[:1]), *record.sources)
-    ]
-    return "\n".join(lines)
+    return lines
 
 
 def label_lines(label: Label, sections: Sequence[SectionName], *, most: int | None = None) -> list[str]:
@@ -230,8 +244,10 @@ def named_record(result: DrugSearchResult) -> DrugRecord | None:
 
 def cited_passage(record: DrugRecord, passage_id: str) -> Passage | None:
     """Return the record, or the section of one of its labels, of that id; None when its text has changed."""
-    sections = (section_passage(record, label, name) for label in record.labels for name in label.sections)
-    return next((found for found in (passage(record), *sections) if found.id == passage_id), None)
+    whole = passage(record)
+    parts = (section_passage(record, label, name) for label in record.labels for name in label.sections)
+    found = (*map(whole.with_source_of, whole.sections), *parts)
+    return next((one for one in found if one.id == passage_id), None)
 
 
 def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None) -> ToolResult:
