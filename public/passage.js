@@ -91,7 +91,7 @@
     return ([text, marked]) => (marked ? make('mark', { class: isHere(text) ? 'asc-here' : null }, text) : text);
   }
 
-  // A drug record as names, fields and sentences under headings.
+  // A drug record or a calculation as names, fields and sentences under headings.
   function record(reference, quote, statement) {
     const lines = linesOf(reference.segments);
     const cited = !quote && statement ? closest(statement, lines) : [];
@@ -129,7 +129,7 @@
   }
 
   function passage(reference, quote, statement) {
-    if (reference.kind === 'drug_record') return record(reference, quote, statement);
+    if (['drug_record', 'calculation'].includes(reference.kind)) return record(reference, quote, statement);
     const segments = reference.kind === 'guideline' ? unwrapped(reference.segments) : reference.segments;
     return make('blockquote', { class: 'asc-passage', tabindex: '0' }, segments.map(marker(quote)));
   }

@@ -182,7 +182,7 @@
     const statement = link ? statementBefore(link) : '';
     body.append(...[
       make('p', { class: 'asc-panel-document' }, reference.title),
-      make('p', { class: 'asc-about' }, about(reference)),
+      about(reference) ? make('p', { class: 'asc-about' }, about(reference)) : null,
       reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
       passage(reference, quote, statement),
       make('div', { class: 'asc-copies' }, copier(answer, reference, statement), linker(reference, quote)),

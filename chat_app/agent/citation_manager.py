@@ -159,7 +159,8 @@ class CitationManager:
         key = passage.id
         number = self._order.setdefault(key, len(self._order) + 1)
         self._cited[key] = passage
-        self._quotes.setdefault(key, []).extend(quotes)
+        # The words of a calculation are the app's own, those of no publication.
+        self._quotes.setdefault(key, []).extend(quotes if passage.kind != "calculation" else ())
         self._sections.setdefault(key, []).extend(one.section for one in sections)
         if not self.claims or self.claims[-1].text != claim:
             self.claims.append(Claim(claim))

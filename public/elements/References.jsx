@@ -320,7 +320,7 @@ function References({ given: props }) {
         </div>
       ) : null}
       <p className="asc-foot">
-        {extracts && references.length ? <span className="asc-extracts">{t('extracts')}</span> : null}
+        {extracts && references.some(({ kind }) => kind !== 'calculation') ? <span className="asc-extracts">{t('extracts')}</span> : null}
         {props.compared ? <Rating column={message} model={props.model} /> : null}
         {plain ? (
           <button type="button" className="asc-action" onClick={copy} aria-live="polite">

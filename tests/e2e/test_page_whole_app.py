@@ -126,6 +126,30 @@ async def test_demonstration_content_is_never_presented_as_the_label_or_as_a_gui
         await expect(about).to_contain_text("1.0, demonstration content, not for clinical care")
 
 
+async def test_a_calculation_is_no_quote_and_each_of_its_lines_opens_the_panel_at_itself(
+    browser: Browser, served: Served
+) -> None:
+    async with recorded(browser, "whole-calculation") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await ask(page, "eGFR 70 yo man creatinine 1.8 mg/dl")
+        await answered(page)
+        entries = page.locator(".asc-reference")
+        await expect(entries).to_have_count(2)
+        await expect(entries.first).to_contain_text("Calculation: eGFR (CKD-EPI 2021, creatinine)Formula: Inker LA")
+        await expect(entries.last).to_contain_text("Source: Kidney Int 2024")
+        await expect(page.locator(".asc-reference .asc-quote, .asc-extracts")).to_have_count(0)
+        marked = page.locator("#asc-panel mark")
+        for line, words in (
+            ("Valid for", "Adults of 18 years or more with stable kidney function"),
+            ("Result", "eGFR 40 ml/min/1.73 m²"),
+            ("Interpretation", "G3b, 30–44: Moderately to severely decreased"),
+        ):
+            said = page.locator(".message-content li").filter(has_text=f"{line}: ")
+            await said.locator("a[href^='#cite-']").click()
+            await expect(marked).to_have_text(words)
+
+
 async def test_the_notice_of_an_emergency_is_marked_as_one(browser: Browser, served: Served) -> None:
     async with recorded(browser, "whole-emergency") as context:
         page = await context.new_page()

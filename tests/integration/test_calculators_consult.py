@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chat_app.agent.citations.reference_formats import vancouver_list
-from chat_app.events import AgentEvent, ReferencesReady
+from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelta
 from tests.support.engine import clinic, consult, ended, text_of
 from tests.support.offline_server import offline_server
 from tools.calculators import calculator_tools
@@ -44,14 +44,36 @@ async def test_the_answer_states_result_inputs_and_formula_and_cites_the_source(
     assert -1 not in places
     assert places == sorted(places)
     assert "Kidney failure" not in answer
-    (reference,) = references(events).references
-    assert reference.passage.kind == "calculation"
-    assert "Result: eGFR 45 ml/min/1.73 m²" in reference.quotes
-    assert "Kidney failure" in reference.passage.text
+    calculated, interpreted = references(events).references
+    assert calculated.passage.kind == "calculation"
+    assert "Kidney failure" in calculated.passage.text
     assert references(events).dropped == 0
-    listed = vancouver_list([reference])
-    assert "N Engl J Med 2021;385:1737-1749" in listed
-    assert "https://doi.org/10.1056/NEJMoa2102953" in listed
+    # Neither the result nor the inputs are words of the paper.
+    assert calculated.quotes == interpreted.quotes == ()
+    assert vancouver_list([calculated]) == (
+        "1. Calculation: eGFR (CKD-EPI 2021, creatinine). Formula: Inker LA, Eneanya ND, Coresh J, et al. "
+        "N Engl J Med 2021;385:1737-1749. New Creatinine- and Cystatin C–Based Equations to Estimate GFR without Race. "
+        "Available from: https://doi.org/10.1056/NEJMoa2102953"
+    )
+
+
+async def test_an_interpretation_is_cited_to_its_own_source(server: str, redis_url: str) -> None:
+    async with clinic(server, redis_url, calculator_tools()) as agent:
+        events = await consult(agent, "CHADSVASC 75 year old woman hypertension diabetes")
+
+    shown = [
+        event.text if isinstance(event, TextDelta) else f"[{event.number}]"
+        for event in events
+        if isinstance(event, TextDelta | CitationAdded)
+    ]
+    lines = [line for line in "".join(shown).splitlines() if line.startswith("- ")]
+    assert len(lines) == 6
+    assert [line for line in lines if "[1]" not in line] == [line for line in lines if "Interpretation: " in line]
+    score, interpretation = references(events).references
+    assert "Chest 2010" in score.section
+    assert "Circulation 2024;149:e1-e156" in interpretation.section
+    assert interpretation.passage.title == "Interpretation: CHA2DS2-VASc score"
+    assert interpretation.passage.url == "https://doi.org/10.1161/CIR.0000000000001193"
 
 
 async def test_what_is_missing_is_asked_and_the_next_message_completes_it(server: str, redis_url: str) -> None:
@@ -79,8 +101,9 @@ async def test_a_german_question_is_answered_in_german(server: str, redis_url: s
     assert "**eGFR (CKD-EPI 2021, Kreatinin)**" in answer
     assert "Angaben: Alter: 67 Jahre; Geschlecht: weiblich; Serumkreatinin: 115 µmol/l (1.301 mg/dl)" in answer
     assert "Beurteilung: G3a, 45–59: Leicht bis mäßig vermindert" in answer
-    (reference,) = references(answered).references
-    assert "Ergebnis: eGFR 45 ml/min/1.73 m²" in reference.quotes
+    calculated, interpreted = references(answered).references
+    assert calculated.passage.title == "Berechnung: eGFR (CKD-EPI 2021, Kreatinin)"
+    assert interpreted.section.startswith("Quelle: Kidney Int 2024")
     assert references(answered).dropped == 0
     for english in (switched, of_figures):
         assert "Interpretation: 18.5–24.9: Normal range" in text_of(english)

@@ -91,7 +91,8 @@ def test_criteria_that_were_not_stated_are_listed_with_the_score_they_could_give
     output = call("cha2ds2_vasc", age={"value": 75, "unit": None}, sex="male", hypertension=True, diabetes=False)
     assert isinstance(output.output, dict)
     assert output.output["result"] == "CHA2DS2-VASc 3 of 9 points"
-    (note,) = output.output["notes"]
+    note = output.output["notes"]
+    assert isinstance(note, str)
     assert "Previous stroke, TIA or thromboembolism" in note
     assert "Diabetes" not in note
     assert note.endswith("the score is 3 to 7.")
@@ -116,7 +117,11 @@ def test_the_passage_holds_result_formula_inputs_and_source() -> None:
     assert isinstance(output.output, dict)
     assert output.output["cite"] == passage.id
     assert passage.kind == "calculation"
-    assert passage.section == "eGFR (CKD-EPI 2021, creatinine)"
+    assert passage.title == "Calculation: eGFR (CKD-EPI 2021, creatinine)"
+    assert passage.section.startswith(
+        "Formula: Inker LA, Eneanya ND, Coresh J, et al. N Engl J Med 2021;385:1737-1749."
+    )
+    assert (passage.issuer, passage.version) == ("", "")
     assert passage.url == "https://doi.org/10.1056/NEJMoa2102953"
     for words in (
         "eGFR 36 ml/min/1.73 m²",
@@ -126,6 +131,15 @@ def test_the_passage_holds_result_formula_inputs_and_source() -> None:
     ):
         assert words in passage.text
     assert output.summary == "36 ml/min/1.73 m²"
+
+
+def test_notes_are_whole_sentences_one_after_the_other() -> None:
+    output = call("egfr", age={"value": 67, "unit": None}, sex="female", creatinine={"value": 140, "unit": None})
+    (passage,) = output.passages
+    assert (
+        "for more than 3 months. Serum creatinine: no unit was given; 140 is plausible only in µmol/l." in passage.text
+    )
+    assert ".;" not in passage.text
 
 
 def test_other_inputs_make_another_passage() -> None:

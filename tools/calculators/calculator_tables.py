@@ -25,7 +25,6 @@ class Source(Frozen):
     title: str
     citation: str
     """Authors, journal, year, volume and pages."""
-    year: str
     url: str
 
     @property
@@ -149,6 +148,7 @@ class Calculator(Frozen):
     bands: tuple[Band, ...] = ()
     """Ascending."""
     bands_source: Source | None = None
+    """The publication of the bands, where it is not that of the formula."""
     interpretation: str = "{band}"
     """Empty where the bands are only to compare with."""
     no_band: str = "Below {low}: the guideline states no band"

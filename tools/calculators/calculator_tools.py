@@ -19,12 +19,12 @@ from tools.calculators.wording import ENGLISH, LANGUAGE, either, languages, tran
 from tools.function_tool import FunctionTool
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of, listed
-from tools.types import FunctionDefinition, Passage, Phrase, ToolPresentation, ToolResult
+from tools.types import CitedAs, FunctionDefinition, Passage, Phrase, SectionStart, ToolPresentation, ToolResult
 
 _ENOUGH_INPUTS = 3
 _AGED = re.compile(r"\d ?-?(?:y\b|yo\b|y/o|yrs?\b|years?\b|jahre|jähr|[mf]\b)")
-_SOURCE = "source"
-_FIELDS = ("calculation", "needs", _SOURCE, "result", "inputs", "interpretation", "notes", "formula", "valid_for")
+_SOURCE, _INTERPRETATION = "source", "interpretation"
+_FIELDS = ("calculation", "needs", _SOURCE, "result", "inputs", _INTERPRETATION, "notes", "formula", "valid_for")
 """Fields of a result; all but the first three are named in the language of the answer."""
 _RULE = "Pass null for what the user did not state."
 
@@ -188,22 +188,23 @@ def _said(field: str, language: str) -> str:
 
 def _result(calculator: Calculator, calculated: Calculated, inputs: list[str], notes: list[str]) -> ToolResult:
     """Return what an answer states; all bands and workings are in the passage that it cites."""
-    said: dict[str, JsonValue] = {
+    stated: dict[str, JsonValue] = {
         "result": "; ".join(f"{name} {value}" for name, value in calculated.results),
         "inputs": list(inputs),
-        "interpretation": calculated.interpretation,
-        "notes": [*calculated.notes, *notes],
+        _INTERPRETATION: calculated.interpretation,
+        "notes": " ".join((*calculated.notes, *notes)),
         "formula": translate(calculator.formula),
         "valid_for": translate(calculator.valid_for),
         _SOURCE: calculator.source.text,
     }
-    further: dict[str, JsonValue] = {
-        "workings": list(calculated.workings),
+    computed = {name: value for name, value in stated.items() if name != _INTERPRETATION}
+    meaning: dict[str, JsonValue] = {
+        _INTERPRETATION: calculated.interpretation,
         "bands": [band.text for band in calculated.bands],
         "bands_source": calculator.bands_source.text if calculator.bands_source else "",
     }
-    said = {name if name == _SOURCE else translate(name): value for name, value in said.items() if value}
-    passage = _passage(calculator, {**said, **{translate(name): value for name, value in further.items() if value}})
+    passage = _passage(calculator, _lines({**computed, "workings": list(calculated.workings)}), _lines(meaning))
+    said = {name if name == _SOURCE else translate(name): value for name, value in stated.items() if value}
     return ToolResult(
         data={"cite": passage.id, "calculation": translate(calculator.heading), **said},
         passages=(passage,),
@@ -211,19 +212,34 @@ def _result(calculator: Calculator, calculated: Calculated, inputs: list[str], n
     )
 
 
-def _passage(calculator: Calculator, fields: dict[str, JsonValue]) -> Passage:
+def _lines(fields: Mapping[str, JsonValue]) -> str:
     shown = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in fields.items()}
-    text = "\n".join(f"{translate(name).replace('_', ' ').capitalize()}: {value}" for name, value in shown.items())
+    return "\n".join(f"{_titled(name)}: {value}" for name, value in shown.items() if value)
+
+
+def _titled(field: str) -> str:
+    return translate(field).replace("_", " ").capitalize()
+
+
+def _passage(calculator: Calculator, computed: str, meaning: str) -> Passage:
+    """Return the calculation as a passage; its interpretation is cited to the publication of the bands."""
+    text = f"{computed}\n{meaning}".rstrip()
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
-    name = calculator.heading.casefold().replace(" ", "-")
+    name = f"calculation:{calculator.heading.casefold().replace(' ', '-')}"
+    heading, bands = translate(calculator.heading), calculator.bands_source
+    further: tuple[SectionStart, ...] = ()
+    if bands:
+        title = f"{_titled(_INTERPRETATION)}: {heading}"
+        cited_as = CitedAs(id=f"{name}:bands:{version}", title=title, issuer="", version="", url=bands.url)
+        section = f"{_titled(_SOURCE)}: {bands.text}"
+        further = (SectionStart(at=len(computed) + 1, section=section, cited_as=cited_as),)
     return Passage(
-        id=f"calculation:{name}:{version}",
+        id=f"{name}:{version}",
         kind="calculation",
-        document_id=f"calculation:{name}",
-        title=calculator.source.title,
-        issuer=calculator.source.citation,
-        version=calculator.source.year,
-        section=translate(calculator.heading),
+        document_id=name,
+        title=f"{_titled('calculation')}: {heading}",
+        section=f"{_titled('formula')}: {calculator.source.text}",
+        further_sections=further,
         text=text,
         url=calculator.source.url,
     )
