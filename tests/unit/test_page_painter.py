@@ -183,6 +183,30 @@ def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
     assert "Glucophage" not in shown
 
 
+def step_of(**output: Any) -> str:
+    painting = painter()
+    painting.paint([called(), returned(output=output)])
+    return str(painting.steps[painting.ids.part("c1")]["output"])
+
+
+def test_what_labels_say_is_a_table_of_sentences() -> None:
+    label = {"interactions": ["NSAIDs may impair renal function.", "Monitor lithium."]}
+    row = {"label_of": "lisinopril", "about": "ibuprofen", "section": "Interactions", "label": label}
+    shown = step_of(pairs=[{"medicines": ["ibuprofen", "lisinopril"], "note": ""}], results=[row])
+    assert r"| lisinopril | Interactions | NSAIDs may impair renal function\. Monitor lithium\. |" in shown
+    assert "No match" not in shown
+
+
+def test_results_of_another_tool_are_shown_as_they_are() -> None:
+    assert r"| https\:\/\/x\.org |" in step_of(results=[{"url": "https://x.org"}])
+
+
+def test_a_pair_without_a_statement_is_shown_with_its_note() -> None:
+    shown = step_of(pairs=[{"medicines": ["a", "b"], "note": "No statement was found."}], results=[])
+    assert r"Note: No statement was found\." in shown
+    assert "No match" not in shown
+
+
 def test_a_call_that_never_returned_is_marked() -> None:
     painting = painter()
     painting.paint([called(), ENDED])

@@ -133,8 +133,14 @@ def _result(output: JsonValue, tool: ToolPresentation | None, language: Language
     if not isinstance(output, dict):
         return _rows_of(output, language) or literal(cell(language, output)) or nothing
     shown: list[str] = []
-    if isinstance(results := output.get("results"), list):
-        shown.append(_drugs(results, language) or say(language, "step.no_match"))
+    results, pairs = (_records(output.get(key)) for key in ("results", "pairs"))
+    notes = [pair["note"] for pair in pairs if pair.get("note")]
+    if any({"label", "section"} <= row.keys() for row in results):
+        shown.append(_statements(results, language))
+    elif any("generic_name" in row for row in results):
+        shown.append(_drugs(results, language))
+    elif output.get("results") == []:
+        shown.append("" if notes else say(language, "step.no_match"))
     elif isinstance(passages := output.get("passages"), list):
         shown.append(_passages(passages, language) or say(language, "step.no_passage"))
     else:
@@ -142,19 +148,34 @@ def _result(output: JsonValue, tool: ToolPresentation | None, language: Language
         fields = _told_fields(tool, language, {k: v for k, v in output.items() if k not in _INTERNAL})
         header = say(language, "step.field"), say(language, "step.value")
         shown.append(_rows_of(listed, language) or table(language, header, fields))
-    for key, label in (("did_you_mean", "step.did_you_mean"), ("note", "step.note")):
-        if words := cell(language, output.get(key)):
-            shown.append(f"{say(language, label)}: {literal(words)}")
+    notes += [output.get("note")]
+    for label, value in (("did_you_mean", output.get("did_you_mean")), *(("note", note) for note in notes)):
+        if words := cell(language, value):
+            shown.append(f"{say(language, f'step.{label}')}: {literal(words)}")
     return "\n\n".join(part for part in shown if part) or nothing
 
 
-def _drugs(results: list[JsonValue], language: Language) -> str:
+def _records(value: JsonValue) -> list[dict[str, JsonValue]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _statements(results: list[dict[str, JsonValue]], language: Language) -> str:
+    """Return the sentences of drug labels as a table with a row for each section."""
+    rows: list[list[str]] = []
+    for row in results:
+        label = row.get("label")
+        sections = label.values() if isinstance(label, dict) else ()
+        said = " ".join(str(sentence) for section in sections if isinstance(section, list) for sentence in section)
+        values = row.get("label_of") or row.get("generic_name"), row.get("section"), said
+        rows.append([cell(language, value) for value in values])
+    columns = ("drug", "section", "text")
+    return table(language, [say(language, f"step.{column}") for column in columns], rows)
+
+
+def _drugs(results: list[dict[str, JsonValue]], language: Language) -> str:
     rows: list[tuple[str, ...]] = []
     for record in results:
-        if not isinstance(record, dict):
-            continue
-        products = record.get("products")
-        listed = [p for p in products if isinstance(p, dict)] if isinstance(products, list) else []
+        listed = _records(record.get("products"))
         for product in listed or [{}]:
             # Brands of the whole record are not attributed to a single product.
             brands = product.get("brand_names") if listed else record.get("brand_names")
@@ -173,11 +194,11 @@ def _drugs(results: list[JsonValue], language: Language) -> str:
 
 def _passages(passages: list[JsonValue], language: Language) -> str:
     columns = ("document", "section", "page", "text")
-    rows = [tuple(cell(language, p.get(column)) for column in columns) for p in passages if isinstance(p, dict)]
+    rows = [tuple(cell(language, p.get(column)) for column in columns) for p in _records(passages)]
     return table(language, [say(language, f"step.{column}") for column in columns], rows)
 
 
 def _rows_of(value: JsonValue, language: Language) -> str:
-    rows = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    rows = _records(value)
     keys = list(dict.fromkeys(key for row in rows for key in row))[:8]
     return table(language, [*map(_name, keys)], [[cell(language, row.get(key)) for key in keys] for row in rows])
