@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.integration.test_replicas import pair
 from tests.integration.test_take_over import model_server
-from tests.support.browser import answer_text, answered, ask, recorded
+from tests.support.browser import answer_text, answered, ask, ask_with_file, recorded
 from tests.support.nginx import balancer
 from tests.support.page_server import ServedPage, fake_page
 
@@ -46,6 +46,21 @@ async def test_a_reload_in_the_middle_of_an_answer_loses_nothing_and_goes_on(
         await answered(page)
         assert await _numbers(page) == list(range(1, 121))
         await expect(page.locator("#stop-button")).to_have_count(0)
+
+
+async def test_a_step_that_ends_after_a_reload_stays_above_the_answer(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "reload-step") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask_with_file(page, "say: done", "gated reloadstep.pdf", b"%PDF-1.7 x")
+        await page.locator("[data-step-type='tool']").wait_for()
+        await page.wait_for_url("**/thread/*")
+        await page.reload()
+        await page.locator("[data-step-type='tool']").wait_for()
+        fake.open_gate("reloadstep")
+        await answered(page)
+        kinds = "nodes => nodes.map((node) => node.dataset.stepType)"
+        shown = await page.locator("[data-step-type='tool'], [data-step-type='assistant_message']").evaluate_all(kinds)
+        assert shown == ["tool", "assistant_message", "assistant_message"]
 
 
 async def test_a_long_answer_in_parts_is_whole_after_a_reload_in_the_middle(browser: Browser, fake: ServedPage) -> None:

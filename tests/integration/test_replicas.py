@@ -242,6 +242,22 @@ async def test_a_page_opened_at_the_other_replica_shows_the_answer_that_is_being
             await until_ended(shown)
 
 
+async def test_an_answer_without_text_is_moved_below_the_steps_to_come_at_the_other_replica(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    async with signed_in(first) as here, signed_in(other) as there, socket_of(first, here) as (asker, sent, _):
+        await asker.emit("client_message", asking("gated 0 of 3 moved"))
+        thread_id = (await seen(sent, "first_interaction"))[0]["thread_id"]
+        async with socket_of(other, there, thread_id) as (_reader, shown, _):
+            (thread,) = await seen(shown, "resume_thread")
+            answers = {step["id"] for step in thread["steps"] if step["type"] == "assistant_message"}
+            await seen(shown, "remove_element")
+            first.open_gate("moved")
+            await until_ended(shown)
+            assert answers <= {data["id"] for name, data in shown if name == "delete_message"}
+
+
 async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_died(
     redis_url: str, tmp_path: Path
 ) -> None:

@@ -232,7 +232,7 @@ class TurnKeeper:
             reread: Reads it again.
         """
         if all(map(self._turns.get, unfinished_turns(thread))):
-            return self._without_marks(thread)
+            return self._without_live(thread)
         with suppress(AsclepiusError, TimeoutError):
             async with asyncio.timeout(_SERVICES_SECONDS):
                 await self.recover(thread["id"])
@@ -240,12 +240,16 @@ class TurnKeeper:
                 for turn_id in unfinished_turns(thread):
                     if self._turns.get(turn_id) is None:
                         await self._complete(thread, turn_id)
-        return self._without_marks(thread)
+        return self._without_live(thread)
 
-    def _without_marks(self, thread: Any) -> Any:
-        """Return ``thread`` without the marks of turns that run here: the page follows them."""
+    def _without_live(self, thread: Any) -> Any:
+        """Return ``thread`` without the empty answers of turns that run here.
+
+        The page follows the turns, and would show their tool calls below an answer that is there before them.
+        """
         live = [turn_id for turn_id in unfinished_turns(thread) if self._turns.get(turn_id)]
         own = {step["id"] for step in thread["steps"] if turn_of(step) in live}
+        thread["steps"] = [step for step in thread["steps"] if step["id"] not in own]
         thread["elements"] = [element for element in thread["elements"] if element.get("forId") not in own]
         return thread
 

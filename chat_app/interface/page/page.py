@@ -30,6 +30,7 @@ from chat_app.interface.rendering.sockets import attachment, emit, is_there, own
 from chat_app.interface.rendering.turn_steps import finished_run, phase_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.turn_journal import OpenTurn
 
 logger = logging.getLogger(__name__)
@@ -124,6 +125,11 @@ class ChatPage:
             await emit(session, "new_message", run_step(header.ids, question_id))
             for turn in turns:
                 await emit(session, "remove_element", {"id": turn.header.ids.part("references")})
+                shown = turn.header.renderer()
+                shown.paint(turn.log.read(Cursor())[0])
+                if shown.answer_id not in shown.steps:
+                    # The conversation has it empty; the tool calls to come would be shown below it.
+                    await emit(session, "delete_message", {"id": shown.answer_id})
             self._follow(question_id, [(turn, turn.header.renderer()) for turn in turns], session)
 
     async def _repeat(self, session: WebsocketSession, owner: str) -> None:

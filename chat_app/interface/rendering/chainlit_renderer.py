@@ -94,6 +94,11 @@ class TurnRenderer:
         """Number of characters that the page renders again with every piece of text."""
         return self._parts.length
 
+    @property
+    def answer_id(self) -> str:
+        """Id of the message that the next text goes into."""
+        return self.ids.answer_id(self._part)
+
     def begin(self) -> list[Emission]:
         """Return the column of a compared model, which is shown before any event."""
         if not self.ids.column or self.ids.message_id in self.steps:
@@ -119,9 +124,9 @@ class TurnRenderer:
         return shown + self._flush(text)
 
     def _message(self) -> StepDict:
-        message = self.steps.get(answer := self.ids.answer_id(self._part))
+        message = self.steps.get(self.answer_id)
         if message is None:
-            message = self.steps[answer] = answer_step(self.ids, self._part)
+            message = self.steps[self.answer_id] = answer_step(self.ids, self._part)
         return message
 
     def _flush(self, text: list[str]) -> list[Emission]:
