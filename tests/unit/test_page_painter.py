@@ -115,7 +115,7 @@ def test_a_step_is_named_by_subject_result_and_time() -> None:
     assert running["end"] is None
     assert running["defaultOpen"] is False
     done = painting.paint([returned(output={"results": []}, summary="5 products")])[0].payload
-    assert done["name"] == "Drug database: metformin · 5 products · 40 ms"
+    assert done["name"] == "Drug database: metformin · 5 products · 40\u00a0ms"
     assert done["end"] is not None
 
 

@@ -226,7 +226,7 @@ def test_a_step_says_what_was_looked_up(arguments: str, name: str) -> None:
 def test_a_finished_step_says_what_the_call_was_found_to_be_about() -> None:
     call = Function(call_id="c", name="search_drug_database", arguments='{"drug_name": "What is the dose of lithium?"}')
     output = FunctionOutput(name=call.name, input=call, output={}, subject="lithium", duration_ms=12)
-    assert finished_name(output, SEARCH) == "Drug database: lithium · 12 ms"
+    assert finished_name(output, SEARCH) == "Drug database: lithium · 12\u00a0ms"
     assert finished_name(output.model_copy(update={"subject": "x" * 100}), SEARCH).startswith(
         f"Drug database: {'x' * 71}…"
     )
@@ -235,7 +235,7 @@ def test_a_finished_step_says_what_the_call_was_found_to_be_about() -> None:
 def test_a_tool_nobody_named_is_shown_by_its_own_name() -> None:
     call = Function(call_id="c", name="get_weather", arguments='{"city": "Bern"}')
     output = FunctionOutput(name="get_weather", input=call, output={"rows": [{"a": 1, "b": "x|y"}]}, duration_ms=1500)
-    assert finished_name(output) == "Get weather: Bern · 1.5 s"
+    assert finished_name(output) == "Get weather: Bern · 1.5\u00a0s"
     assert "| 1 | x\\|y |" in step_content(output)
 
 

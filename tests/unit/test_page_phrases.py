@@ -247,8 +247,8 @@ def test_a_custom_tool_brings_its_own_translations() -> None:
     output = FunctionOutput(
         name="doses", input=call, output={}, summary="5 mg", summary_phrase=Phrase(text="{mg} mg", values={"mg": 5})
     )
-    assert finished_name(output, tool, "de") == "Dosen · 5 Milligramm · 0 ms"
-    assert finished_name(output, tool, "en") == "Doses · 5 mg · 0 ms"
+    assert finished_name(output, tool, "de") == "Dosen · 5 Milligramm · 0\u00a0ms"
+    assert finished_name(output, tool, "en") == "Doses · 5 mg · 0\u00a0ms"
     assert progress_name(call, "halfway", tool, "de") == "Dosen · halfway"
 
 

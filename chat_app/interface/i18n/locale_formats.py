@@ -25,10 +25,10 @@ def duration(language: str, seconds: float) -> str:
 
 
 def elapsed(language: str, milliseconds: float) -> str:
-    """Format the time of a tool call: ``40 ms``, ``1.2 s``."""
+    """Format the time of a tool call, on one line: ``40 ms``, ``1.2 s``."""
     if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
-    return f"{format_decimal(milliseconds / 1000, '#,##0.0', locale=language)} s"
+        return f"{milliseconds:.0f}\u00a0ms"
+    return f"{format_decimal(milliseconds / 1000, '#,##0.0', locale=language)}\u00a0s"
 
 
 def own_name(language: str) -> str:
