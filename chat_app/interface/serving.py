@@ -51,7 +51,7 @@ class PageServer(uvicorn.Server):
         gc.set_threshold(*_SEARCHES)
         parts = (type(asyncio.get_running_loop()), self.config.http_protocol_class, self.config.ws_protocol_class)
         named = ", ".join(f"{part.__module__}.{part.__name__}" for part in parts if part)
-        logger.info("Serving with %s; %d objects are no longer searched for garbage", named, gc.get_freeze_count())
+        logger.debug("Serving with %s; %d objects are no longer searched for garbage", named, gc.get_freeze_count())
         if self.started and self._on_ready is not None:
             self._on_ready(self._address())
 

@@ -158,3 +158,9 @@ def test_every_fault_has_a_test_and_every_cited_row_is_documented() -> None:
 
 def test_the_readme_stays_short() -> None:
     assert len((PROJECT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
+def test_a_new_user_is_told_how_to_change_the_port_and_where_the_settings_are() -> None:
+    assert "ASCLEPIUS_PORT=" in (PROJECT / "README.md").read_text("utf-8")
+    (named,) = re.findall(r"(\S+\.md) lists every setting", (PROJECT / ".env.example").read_text("utf-8"))
+    assert "| `ASCLEPIUS_PORT` |" in (PROJECT / named).read_text("utf-8")
