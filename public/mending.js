@@ -12,7 +12,8 @@
     ['button:has(> .lucide-arrow-down)', 'down'], ['button:has(> .lucide-copy)', 'copy'], ['.dropzone > input[type="file"]', 'attach']
   ];
 
-  const toasts = [["Couldn't resume chat", 'gone'], ['credentialssignin', 'wrongLogin'], ['toomanylogins', 'tooManyLogins']];
+  const toasts = [["Couldn't resume chat", 'gone'], ['credentialssignin', 'wrongLogin'], ['toomanylogins', 'tooManyLogins'],
+    ['File type must be', 'onlyPdf'], ['File is larger than', 'fileTooLarge'], ['Too many files', 'tooManyFiles']];
 
   function mend() {
     for (const [selector, name] of names) {

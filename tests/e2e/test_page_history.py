@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from uuid import uuid4
 
 from playwright.async_api import Browser, Page, expect
@@ -226,6 +227,24 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
             await ask_with_file(page, "", name, content)
             await expect(page.locator(".ai-message [role='article']", has_text=reason)).to_be_visible()
             await expect(page.locator("[data-step-type='user_message'] .rounded-3xl:visible")).to_have_count(1)
+
+
+async def test_a_file_that_cannot_be_sent_is_refused_with_the_reason_and_what_to_do(
+    browser: Browser, fake: ServedPage, tmp_path: Path
+) -> None:
+    async with recorded(browser, "refused") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await page.locator("#asc-statement").wait_for()
+        for name, size, said in (
+            ("empty.pdf", 0, "empty.pdf: the file is empty. Save or download it again"),
+            ("notes.txt", 1, "Only PDF files can be added. Save the document as a PDF"),
+            ("long.pdf", (50 << 20) + 1, "The file is larger than 50 MB. Split it"),
+        ):
+            with (tmp_path / name).open("wb") as file:
+                file.truncate(size)
+            await page.locator("#upload-button-input").set_input_files(tmp_path / name)
+            await expect(page.locator("[data-sonner-toast]", has_text=said)).to_be_visible()
 
 
 async def test_several_files_are_taken_and_one_is_removed_and_the_settings_in_force_are_seen(

@@ -228,7 +228,7 @@ async def test_an_upload_is_refused_for_a_wrong_type_and_for_another_users_socke
         wrong = client.post(url, files={"file": ("x.exe", b"MZ", "application/octet-stream")})
         assert wrong.status_code == 400
         empty = client.post(url, files={"file": ("x.pdf", b"", "application/pdf")})
-        assert (empty.status_code, empty.json()["detail"].endswith("the file is empty.")) == (400, True)
+        assert (empty.status_code, "the file is empty" in empty.json()["detail"]) == (400, True)
         assert client.post(url, files={"file": ("../../x.pdf", b"%PDF-1.4", "application/pdf")}).status_code == 200
     stray = client.post("/project/file?session_id=unknown", files={"file": ("x.pdf", b"%PDF", "application/pdf")})
     assert stray.status_code == 404

@@ -118,7 +118,7 @@ def script_ids() -> set[str]:
     assert table is not None
     named = set(re.findall(r"', '(\w+)'\]", table[1]))
     rated = set(re.findall(r"name: '(\w+)'", source))
-    toasts = re.search(r"const toasts = \[(.*?)\];", source)
+    toasts = re.search(r"const toasts = \[(.*?)\];", source, re.DOTALL)
     assert toasts is not None
     named |= set(re.findall(r"'(\w+)'\]", toasts[1]))
     return direct | chosen | named | rated

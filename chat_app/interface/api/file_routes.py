@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, ServedRuntime, User
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import scope_of_thread
-from chat_app.interface.conversation.uploads import FileState, safe_name
+from chat_app.interface.conversation.uploads import FileState
 from chat_app.interface.i18n.translation import say, say_tool_error
 from chat_app.interface.keeping.turn_keeper import STORE_SECONDS
 from chat_app.interface.page.page_settings import change
@@ -133,8 +133,7 @@ async def upload(
         raise NotOwner
     require_owner(user, owner_of(session))
     if not file.size:
-        reason = say_tool_error(language, "file_empty", {}, "")
-        raise HTTPException(400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason))
+        raise HTTPException(400, say_tool_error(language, "file_empty", {}, ""))
     async with runtime.upload_room.admitted(user, file.size) as fits:
         if not fits or not await runtime.limits.may_send(user, file.size):
             raise HTTPException(413, _FULL)

@@ -21,6 +21,8 @@ CORRECTIONS: Final = {
     # Leave a conversation before it is deleted: its page would open it again until it is gone.
     "(l===o||l===c)&&(s(),await": '(l===o||l===c)&&(i("/"),s(),await',
     "(r(),a(t),n!=null&&n.dataPersistence": "(t===o&&!i||(r(),a(t)),n!=null&&n.dataPersistence",
+    # Say why a file was refused: the reason comes as a problem (RFC 9457), whose type Chainlit does not read.
+    'u.includes("application/json")': 'u.includes("json")',
     # Connect at once: a delay joins no two connections, because another conversation is another function.
     "oe=E.useCallback(ti.debounce(V,200),[V])": "oe=E.useCallback(ti.debounce(V,0),[V])",
     # Show a conversation when its messages come. Chainlit shows the start page until then.
