@@ -66,8 +66,21 @@ async def test_a_conversation_can_be_renamed_searched_and_deleted(browser: Brows
         await renamed.hover()
         await renamed.locator("#thread-options").click()
         await page.locator("#delete-thread").click()
-        await page.get_by_role("button", name="Confirm").click()
+        confirm = page.get_by_role("alertdialog").get_by_role("button", name="Delete")
+        shown = await confirm.evaluate("node => getComputedStyle(node).backgroundColor")
+        red, green, blue = map(int, re.findall(r"\d+", shown)[:3])
+        assert red > 2 * max(green, blue), shown
+        await confirm.click()
         await expect(page.locator("#thread-history li", has_text="Zebra talk")).to_have_count(0)
+        # What is said of it leaves the header and its menu uncovered.
+        said = page.locator("[data-sonner-toast]", has_text="Conversation deleted")
+        await page.locator("#user-nav-button").click()
+        await page.get_by_role("menu").wait_for()
+        boxes = [await node.bounding_box() for node in (said, page.locator("#header"), page.get_by_role("menu"))]
+        assert all(boxes)
+        toast, header, menu = (box or {} for box in boxes)
+        assert toast["y"] >= header["y"] + header["height"]
+        assert toast["x"] + toast["width"] <= menu["x"]
 
 
 async def test_a_conversation_is_renamed_and_deleted_without_a_mouse(browser: Browser, fake: ServedPage) -> None:
@@ -89,7 +102,7 @@ async def test_a_conversation_is_renamed_and_deleted_without_a_mouse(browser: Br
         await _choose(page, "#delete-thread")
         # It gives the keyboard to its button "Cancel" as it opens.
         await expect(page.get_by_role("alertdialog").get_by_role("button", name="Cancel")).to_be_focused()
-        await page.get_by_role("button", name="Confirm").press("Enter")
+        await page.get_by_role("button", name="Delete").press("Enter")
         await expect(renamed).to_have_count(0)
 
 
@@ -108,7 +121,7 @@ async def test_a_conversation_that_is_deleted_while_it_is_open_leaves_the_screen
         await entry.hover()
         await entry.locator("#thread-options").click()
         await page.locator("#delete-thread").click()
-        await page.get_by_role("button", name="Confirm").click()
+        await page.get_by_role("button", name="Delete").click()
         await expect(page.locator("[data-sonner-toast]", has_text="Conversation deleted")).to_be_visible()
         await expect(page.locator("#starters")).to_be_visible()
         await expect(page.locator(".ai-message")).to_have_count(0)

@@ -21,8 +21,15 @@ CORRECTIONS: Final = {
     # Leave a conversation before it is deleted: its page would open it again until it is gone.
     "(l===o||l===c)&&(s(),await": '(l===o||l===c)&&(i("/"),s(),await',
     "(r(),a(t),n!=null&&n.dataPersistence": "(t===o&&!i||(r(),a(t)),n!=null&&n.dataPersistence",
+    # Name the button of the deletion for what it does. Chainlit's says "Confirm", in the colour of every other.
+    'f.jsx(ZTe,{onClick:V,children:f.jsx(Ot,{path:"common.actions.confirm"})})': (
+        'f.jsx(ZTe,{onClick:V,className:"bg-destructive text-destructive-foreground hover:bg-destructive/90",'
+        'children:f.jsx(Ot,{path:"threadHistory.thread.menu.delete"})})'
+    ),
     # Say why a file was refused: the reason comes as a problem (RFC 9457), whose type Chainlit does not read.
     'u.includes("application/json")': 'u.includes("json")',
+    # Leave the buttons of the header, and the menu that they open, uncovered.
+    'className:"toast",position:"top-right"': 'className:"toast",position:"top-center"',
     # Connect at once: a delay joins no two connections, because another conversation is another function.
     "oe=E.useCallback(ti.debounce(V,200),[V])": "oe=E.useCallback(ti.debounce(V,0),[V])",
     # Show a conversation when its messages come. Chainlit shows the start page until then.
