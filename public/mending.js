@@ -59,7 +59,12 @@
     returnFromMenu();
     // Landmarks and a heading, and no stop at the area that takes dropped files.
     document.querySelector('.peer [data-sidebar="sidebar"]')?.setAttribute('role', 'navigation');
-    document.querySelector('.dropzone[tabindex="0"]')?.setAttribute('tabindex', '-1');
+    for (const area of document.querySelectorAll('div[role="presentation"][tabindex="0"]')) area.setAttribute('tabindex', '-1');
+    // The drawer of a phone refers to a title and a description that it does not have.
+    for (const drawer of document.querySelectorAll('[role="dialog"][data-mobile]')) {
+      for (const name of ['aria-labelledby', 'aria-describedby']) drawer.removeAttribute(name);
+      drawer.setAttribute('aria-label', t('sidebar'));
+    }
     for (const node of document.querySelectorAll('.step h3[data-orientation]:not([aria-level])')) node.setAttribute('aria-level', '2');
     for (const node of document.querySelectorAll('.step [data-orientation][role="region"]')) node.setAttribute('role', 'group');
     const header = document.querySelector('#header:not(:has(h1))');
@@ -78,6 +83,13 @@
       if ([...list.children].some((child) => child.tagName !== 'LI')) list.setAttribute('role', 'presentation');
     }
   }
+
+  // The tooltip of the button in focus, which a touch screen hides, takes the Escape that is to close the drawer.
+  window.addEventListener('keydown', (event) => {
+    const drawer = event.key === 'Escape' && event.isTrusted && document.querySelector('[role="dialog"][data-mobile]');
+    if (!drawer || !document.querySelector('[role="tooltip"]')) return;
+    setTimeout(() => drawer.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })), 50);
+  }, true);
 
   // A click anywhere in a multi-select opens it, not only in its narrow box.
   document.addEventListener('click', (event) => {

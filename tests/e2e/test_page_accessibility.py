@@ -169,6 +169,39 @@ async def test_a_closed_sidebar_is_not_in_the_tab_order(browser: Browser, fake: 
         await expect(sidebar).to_have_js_property("inert", False)
 
 
+async def test_the_drawer_of_a_phone_has_a_name_and_closes_with_one_escape(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "drawer", phone=True) as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await page.locator("#asc-statement").wait_for()
+        await page.locator("#sidebar-trigger-button").click()
+        drawer = page.get_by_role("dialog", name="Conversations")
+        await drawer.wait_for()
+        await page.evaluate(SETTLED)
+        await page.keyboard.press("Escape")
+        await drawer.wait_for(state="detached")
+
+
+async def test_every_stop_of_the_start_page_has_a_name_and_a_zoomed_one_shows_its_logo(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "start-stops") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await page.locator("#asc-statement").wait_for()
+        await page.evaluate(SETTLED)
+        stops = "nodes => nodes.filter((node) => node.checkVisibility()).map((node) => node.outerHTML.slice(0, 80))"
+        assert await page.locator("#root div[tabindex='0']").evaluate_all(stops) == []
+        # 1280 × 860 at 200 %.
+        await page.set_viewport_size({"width": 640, "height": 430})
+        await page.evaluate(SETTLED)
+        logo = await page.locator("#welcome-screen .logo").bounding_box()
+        header = await page.locator("#header").bounding_box()
+        assert logo is not None
+        assert header is not None
+        assert logo["y"] >= header["y"] + header["height"]
+
+
 async def test_the_first_citation_is_near_and_every_target_is_large_enough(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "near") as context:
         page = await context.new_page()
