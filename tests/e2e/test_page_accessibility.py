@@ -200,6 +200,7 @@ async def test_every_stop_of_the_start_page_has_a_name_and_a_zoomed_one_shows_it
         assert logo is not None
         assert header is not None
         assert logo["y"] >= header["y"] + header["height"]
+        await expect(page.locator("#asc-statement")).to_be_in_viewport(ratio=1)
 
 
 async def test_the_first_citation_is_near_and_every_target_is_large_enough(browser: Browser, fake: ServedPage) -> None:
@@ -249,13 +250,17 @@ async def test_less_motion_forced_colours_and_a_zoomed_page_are_respected(browse
         composer = await page.locator("#message-composer").bounding_box()
         assert composer is not None
         assert composer["height"] < 430 / 4
-        assert composer["y"] + composer["height"] > 430 - 20, "nothing is below it"
+        assert composer["y"] - 44 >= 430 / 2, "half of the page is left to the answer"
+        await expect(page.locator(".watermark")).to_be_in_viewport(ratio=1)
+        await expect(page.locator("#asc-in-force")).to_be_in_viewport(ratio=1)
         # 1280 × 1024 at 400 %.
         await page.set_viewport_size({"width": 320, "height": 256})
         await page.evaluate(SETTLED)
         composer = await page.locator("#message-composer").bounding_box()
         assert composer is not None
         assert composer["height"] < 256 / 2, "half of the page is left to the answer"
+        await expect(page.locator(".watermark")).to_be_in_viewport(ratio=1)
+        assert composer["y"] + composer["height"] > 256 - 50, "one line is below it"
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
