@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import Browser, Route, expect
 
 from tests.support.browser import answer_text, answered, ask, recorded
@@ -241,6 +243,26 @@ async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_
         await page.wait_for_function(
             "(({ x, width }) => x === 0 && width === 390)(document.querySelector('#asc-panel').getBoundingClientRect())"
         )
+
+
+async def test_on_a_phone_a_wide_table_shows_that_it_goes_on_and_a_drug_source_leaves_room_for_its_values(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "phone-table", phone=True) as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        cells = " | ".join("prolonged-release" for _ in range(5))
+        await ask(page, f"say: | {cells} |\n|{'---|' * 5}\n| {cells} |\n")
+        await answered(page)
+        table = page.locator("[data-wide='true']")
+        await expect(table).to_have_css("background-image", re.compile("gradient.*gradient"))
+        await expect(table).to_have_css("background-attachment", "local, scroll")
+        await ask(page, "What formulations of metformin are available in our database?")
+        await answered(page, count=2)
+        await page.locator("a[href^='#cite-']").last.click()
+        names = page.locator(".asc-field-name")
+        await names.first.wait_for()
+        assert await names.first.evaluate("node => node.clientWidth / node.parentElement.clientWidth") < 0.3
 
 
 async def test_a_statement_that_is_not_in_its_source_is_marked_in_the_text_and_listed(
