@@ -8,6 +8,7 @@
   const { show: passage, about, address, quoteBefore, statementBefore, letters } = window.asclepiusPassage;
   const MOST_QUOTES = 8;
   const LONGEST_IN_LINK = 400;
+  const MARK_ROOM = 48;
   const ZOOMS = [1, 1.5, 2];
   const answers = new Map();
   let panel = null;
@@ -32,15 +33,21 @@
       box.dataset.state = state;
       missing.hidden = state !== 'missing';
     };
+    // Lower edge of the panel, once the box is in it.
+    const edge = () => (box.closest('#asc-panel') || box).getBoundingClientRect().bottom;
     const seek = () => {
       const [x, y] = mark || [0, 0];
-      box.scrollTop = mark ? y * image.clientHeight - box.clientHeight / 3 : 0;
+      // The panel may show the upper part of the box alone.
+      const shown = Math.min(box.clientHeight, edge() - box.getBoundingClientRect().top);
+      box.scrollTop = mark ? y * image.clientHeight - Math.max(shown, 0) / 3 : 0;
       box.scrollLeft = x * image.clientWidth - box.clientWidth / 3;
     };
     image.addEventListener('load', () => {
       URL.revokeObjectURL(image.src);
       settle('shown');
       seek();
+      const below = mark ? image.getBoundingClientRect().top + mark[1] * image.clientHeight + MARK_ROOM - edge() : 0;
+      if (below > 0) box.closest('#asc-panel').scrollTop += below;
     });
     return {
       box,

@@ -132,6 +132,9 @@ async def test_a_page_ends_where_the_document_does_and_is_shown_at_its_mark(brow
         await picture.wait_for()
         # The mark is near the end of the page.
         await page.wait_for_function("document.querySelector('.asc-page-box').scrollTop > 0")
+        mark = "node => node.getBoundingClientRect().top + 0.9 * node.clientHeight"
+        assert await picture.locator("img").evaluate(mark) < 860, "it is on the screen"
+        await expect(panel.locator("mark.asc-here").first).to_be_in_viewport()
         before = await picture.locator("img").evaluate("image => image.clientWidth")
         await panel.get_by_role("button", name="Zoom in").click()
         wider = "(before) => document.querySelector('.asc-page-box img').clientWidth > before * 1.4"
