@@ -27,6 +27,8 @@ async def test_a_guideline_question_streams_an_answer_whose_numbers_open_the_rig
         assert "contraindicated in pregnancy" in await answer_text(page)
         ending = page.locator(".asc-answer-end")
         await expect(ending).to_contain_text("Sentences are quoted; tables list values from the sources.")
+        related = page.get_by_role("group", name="Related sections").get_by_role("button")
+        await expect(related.first).to_have_text(re.compile(r".+ \(.+\)"))
         links = page.locator("a[href^='#cite-']")
         assert await links.count() >= 2
         entries = page.locator(".asc-reference")
