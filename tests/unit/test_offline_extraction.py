@@ -196,6 +196,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "calcium and iron - a gap between them?",
         ),
         ("dose of metformin", ("metformin",), "INR 9 without bleeding, what now?", "INR 9 without bleeding, what now?"),
+        ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )
 def test_a_follow_up_is_completed_from_the_question_before(

@@ -40,26 +40,27 @@ class Given:
         return self._answer
 
 
-def document(name: str = own_id(SCOPE, "x.pdf")) -> Document:
+def document(name: str = own_id(SCOPE, "x.pdf"), *, passages: int = 30) -> Document:
     return Document(
         id=name,
         title="Sepsis",
         file_name="x.pdf",
         sha256="0" * 64,
         pages=12,
-        passages=30,
+        passages=passages,
         unsearchable_pages=(3, 5),
         added_at=datetime.now(UTC),
     )
 
 
 async def taken_in(
-    folder: Path, answer: Document | str, *, may_share: bool = False, language: Language = "en"
+    folder: Path, answer: Document | str, *, may_share: bool = False, asked: bool = False, language: Language = "en"
 ) -> tuple[str, ToolOutputRunItem]:
     """What is said at the end, and the step."""
     file = folder / "x.pdf"
     file.write_bytes(b"%PDF-1.4")
-    events = [e async for e in upload_events(Given(answer), Upload("x.pdf", file), language, may_share=may_share)]
+    shelf, upload = Given(answer), Upload("x.pdf", file)
+    events = [e async for e in upload_events(shelf, upload, language, may_share=may_share, asked=asked)]
     steps = [event.item for event in events if isinstance(event, RunItemStreamEvent)]
     output = next(item for item in steps if isinstance(item, ToolOutputRunItem))
     return "".join(event.text for event in events if isinstance(event, TextDelta)), output
@@ -105,6 +106,15 @@ async def test_of_a_file_that_the_library_has_nothing_is_asked(tmp_path: Path) -
     said, step = await taken_in(tmp_path, document("sepsis"), may_share=True)
     assert "already in the library" in said
     assert files_of([step.function_output]) == []
+
+
+@pytest.mark.parametrize("answer", ["It is damaged.", document(passages=0)])
+async def test_an_answer_is_told_apart_from_a_file_that_could_not_be_read(
+    answer: Document | str, tmp_path: Path
+) -> None:
+    said, _ = await taken_in(tmp_path, answer, asked=True)
+    assert said.endswith(" The answer below is not from this file.\n\n")
+    assert "The answer below" not in (await taken_in(tmp_path, document(), asked=True))[0]
 
 
 async def test_a_refused_file_says_why_and_nothing_is_asked(tmp_path: Path) -> None:

@@ -81,11 +81,11 @@ def check_upload(upload: Upload) -> None:
 
 
 async def upload_events(
-    shelf: FileIngester, upload: Upload, language: Language = ENGLISH, *, may_share: bool = False
+    shelf: FileIngester, upload: Upload, language: Language = ENGLISH, *, may_share: bool = False, asked: bool = False
 ) -> AsyncIterator[AgentEvent]:
     """Ingest one file; yield the step's events, then sentences about the result.
 
-    ``may_share`` is true for a user who may add the file to the library.
+    ``may_share`` is true for a user who may add the file to the library; ``asked`` when a question came with the file.
     """
     call = Function(call_id=uuid4().hex, name=TOOL, arguments=json.dumps({"name": safe_name(upload.name)}))
     yield RunItemStreamEvent(
@@ -118,6 +118,8 @@ async def upload_events(
     )
     yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
     said = _refusal(upload, error, language) if document is None else _said(document, language, may_share=may_share)
+    if asked and not (document and document.passages):
+        said += " " + say(language, "upload.not_used")
     yield TextDelta(text=f"{said}\n\n")
 
 

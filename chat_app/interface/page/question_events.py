@@ -121,7 +121,8 @@ async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: 
         shelf = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
         for upload in question.uploads:
             await runtime.audit.record("upload", question.owner, conversation=question.thread_id)
-            async for event in upload_events(shelf, upload, question.language, may_share=question.may_share):
+            asked, may_share = bool(question.text.strip()), question.may_share
+            async for event in upload_events(shelf, upload, question.language, may_share=may_share, asked=asked):
                 yield event
         question.added = shelf.added
     finally:

@@ -142,7 +142,9 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     rest = _ENDING.sub("", _LEAD.sub("", question))
     before = _ENDING.sub("", before)
     if _PRONOUN.search(rest) and not (known and _STATE.search(question)):
-        return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({before})?"
+        if known:
+            return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?"
+        return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and (_asks_part(rest) or _asks_dose(rest)):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
     renewed = with_new_values(before, rest)
