@@ -11,6 +11,7 @@ import pytest
 from chat_app.agent.citation_manager import DROPPED, CitationManager
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 from chat_app.events import CitationAdded, CitationReceived, TextDelta
+from chat_app.offline.wire.event_encoding import words
 from tests.support.engine import passage
 from tools.types import Function, FunctionOutput, Passage, SectionStart
 
@@ -62,6 +63,20 @@ async def test_passages_are_numbered_in_order_of_first_use() -> None:
         ".",
     ]
     assert [(r.number, r.passage.id) for r in citations.references().references] == [(1, "b:1"), (2, "a:1")]
+
+
+async def test_the_offline_model_sends_the_end_of_a_sentence_with_its_citations() -> None:
+    citations, text = await manager(), "Start it daily. [3] [7]\n\nRaise it [1] day later. [7]"
+    pieces = words(text)
+    assert "".join(pieces) == text
+    *_, cited = [citations.feed(piece) for piece in pieces[:3]]
+    assert [e.text if isinstance(e, TextDelta) else e.number for e in cited if e is not DROPPED] == [
+        " daily. ",
+        1,
+        " ",
+        2,
+        "\n\n",
+    ]
 
 
 async def test_a_range_cites_each_of_its_passages_and_one_that_was_not_retrieved_is_an_interval_of_values() -> None:

@@ -12,7 +12,8 @@ import orjson
 Json = dict[str, Any]
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 TERMINAL: Final = frozenset({"completed", "incomplete", "failed"})
-_WORD = re.compile(r"\s*\S+|\s+$")
+_WORD = re.compile(r"\s*\S+(?:(?:\s*\[\d+\])+\s*)?|\s+$")
+"""A word with the citations after it and the space that ends them: an answer that is stopped keeps its last source."""
 
 
 def encode(event: Json) -> bytes:
@@ -27,7 +28,7 @@ def data_of(frame: bytes) -> bytes:
 
 
 def words(text: str) -> list[str]:
-    """Split ``text`` before the white space of each word; the pieces joined are ``text``."""
+    """Split ``text`` before the white space of each word that cites nothing; the pieces joined are ``text``."""
     return _WORD.findall(text)
 
 
