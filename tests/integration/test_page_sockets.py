@@ -106,6 +106,35 @@ async def test_a_page_opens_with_the_last_turns_of_a_conversation_and_gets_earli
         ]
 
 
+async def test_questions_that_two_tabs_ask_at_once_are_in_one_order_in_both(
+    page: ServedPage, visitor: httpx.Client
+) -> None:
+    async with socket_of(page, visitor) as (first, shown, _):
+        await _ask_all(first, shown, ["say: one"])
+        thread = (await seen(shown, "first_interaction"))[0]["thread_id"]
+        async with socket_of(page, visitor, thread) as (second, also_shown, _):
+            await seen(also_shown, "resume_thread")
+            sent = [asking("gated 1 of 2 order"), asking("say: three")]
+            for socket, question in zip((first, second), sent, strict=True):
+                await socket.emit("client_message", question)
+            await seen(also_shown, "element")
+            page.open_gate("order")
+            await seen(shown, "element", 3)
+            await seen(also_shown, "element", 2)
+    tabs = []
+    for events, own in ((shown, sent[0]), (also_shown, sent[1])):
+        # A tab shows its own question before the server has it.
+        order = [own["message"]["id"]]
+        for name, data in events:
+            if name == "delete_message":
+                order = [known for known in order if known != data["id"]]
+            elif name == "new_message" and data["type"] == "user_message" and data["id"] not in order:
+                order.append(data["id"])
+        tabs.append(order)
+    assert tabs[0] == tabs[1]
+    assert len(tabs[0]) == 2
+
+
 async def test_a_socket_that_comes_back_is_sent_the_turns_that_its_page_shows(
     page: ServedPage, visitor: httpx.Client
 ) -> None:

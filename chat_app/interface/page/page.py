@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from chainlit.config import config
 from chainlit.session import WebsocketSession, ws_sessions_id
@@ -27,7 +28,7 @@ from chat_app.interface.page.question_events import question_events
 from chat_app.interface.page.recent_turns import RecentTurns
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, sessions_of
-from chat_app.interface.rendering.turn_steps import finished_run, phase_id, run_step
+from chat_app.interface.rendering.turn_steps import TurnIds, finished_run, phase_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
@@ -47,6 +48,8 @@ class ChatPage:
         self.runtime = runtime
         self.pace = Pace()
         self.recent = RecentTurns()
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Held while a question of a conversation is begun: its tabs show the questions in one order."""
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._shown: set[tuple[str, str]] = set()
         """Questions that other processes answer, with the sockets that they are shown on."""
@@ -189,10 +192,35 @@ class ChatPage:
         """
         if (owner := owner_of(session)) is None:
             return
+        async with self._asking.setdefault(session.thread_id, asyncio.Lock()):
+            question, ids = await self._asked(session, owner, message_id, text, files)
+        await asyncio.wait({self.follow(question, session)})
+        for turn in question.turns.values():
+            await turn.saved.wait()
+        await emit(session, "update_message", finished_run(ids, message_id))
+        if question.added:
+            # Also without a selection, because the panel lists the files to choose from.
+            chosen = question.options_now().documents
+            await change(self.runtime, session, {"documents": chosen}, shown=False)
+
+    async def _asked(
+        self,
+        session: WebsocketSession,
+        owner: str,
+        message_id: str,
+        text: str,
+        files: Sequence[Mapping[str, Any]],
+    ) -> tuple[PageQuestion, TurnIds]:
+        """Store the question, begin its answer and show both in every tab, below the questions before it."""
+        earlier = self.running(session)
         question = self._question(session, owner, message_id, text, files)
         is_first, session.has_first_interaction = not session.has_first_interaction, True
         ids = question.ids_of(next(iter(question.turns.values())))
         run = run_step(ids, message_id)
+        if earlier:
+            # The tab shows its own question from the start, maybe above one that was asked in another tab.
+            await emit(session, "delete_message", {"id": message_id})
+            await emit(session, "new_message", question.step)
         await emit(session, "new_message", run)
         for file in files:
             await emit(session, "element", attachment(file, question.thread_id, message_id))
@@ -209,14 +237,7 @@ class ChatPage:
                 await emit(other, "new_message", question.step)
                 await emit(other, "new_message", run)
                 self.follow(question, other)
-        await asyncio.wait({self.follow(question, session)})
-        for turn in question.turns.values():
-            await turn.saved.wait()
-        await emit(session, "update_message", finished_run(ids, message_id))
-        if question.added:
-            # Also without a selection, because the panel lists the files to choose from.
-            chosen = question.options_now().documents
-            await change(self.runtime, session, {"documents": chosen}, shown=False)
+        return question, ids
 
     def _question(
         self,
