@@ -104,6 +104,7 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
         newest=newest or question,
         subjects=evidence.subjects(question),
         medicines=evidence.medicines,
+        classes=evidence.classes,
     )
     return asked, [passage for record in evidence.named for passage in label_passages(record)]
 
@@ -153,7 +154,8 @@ def _leads(quotes: Sequence[Scored]) -> bool:
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
     """Sort quotes by source and group, the best first, and the rows of a table in its order.
 
-    Fitting bounds come first, then asked sections that answer or give the doses for a failing organ, then the score.
+    Fitting bounds come first, then what is said of the asked group of patients, then asked sections that answer or give
+    the doses for a failing organ, then the score.
     """
     placed = {quote.place: quote for quote in quotes}
 
@@ -165,10 +167,10 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
 
-    def order(quote: Scored) -> tuple[bool, bool, bool, float]:
+    def order(quote: Scored) -> tuple[bool, bool, bool, bool, float]:
         part = quote.passage.part
         leads = part in sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
-        return (quote.is_aside, not quote.fits, not leads, -quote.score)
+        return (quote.is_aside, not quote.fits, quote.features.group <= 0, not leads, -quote.score)
 
     ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))

@@ -128,6 +128,12 @@ class Evidence:
         """The names of the drugs that the question names, without their classes."""
         return [name for one in self.named for name in (one.name, one.matched_on, *one.brand_names) if name]
 
+    @property
+    def classes(self) -> list[tuple[str, str]]:
+        """Each name of a drug that the question names, with each class that it belongs to."""
+        names = ((record, name) for record in self.named for name in (record.name, record.matched_on))
+        return [(name, part) for record, name in names for one in record.drug_classes for part in _parts(one)]
+
     def subjects(self, question: str) -> list[str]:
         """The names and classes of the drugs that ``question`` names; a class only when it is named in full."""
         own = [part for record in self.named for name in record.drug_classes for part in _parts(name)]

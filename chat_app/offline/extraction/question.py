@@ -113,8 +113,8 @@ class Question:
     def on_group(self, text: str) -> float:
         """Return 1 where ``text`` is on a group of patients that the question names, and -1 where on others alone.
 
-        An infant is the patient, or whom the patient breastfeeds: then no group is another. Nor is one where it is asked
-        who must not have something.
+        An infant is the patient, or whom the patient breastfeeds: then no group is another. Nor is one where it
+        is asked who must not have something.
         """
         if any(speaks_of(text, group) for group in self.populations):
             return 1.0
@@ -180,6 +180,7 @@ def read_question(
     newest: str = "",
     subjects: Iterable[str] = (),
     medicines: Iterable[str] = (),
+    classes: Iterable[tuple[str, str]] = (),
 ) -> Question:
     """The question with its terms.
 
@@ -189,6 +190,7 @@ def read_question(
         newest: The last thing the user wrote, where ``text`` was completed from the questions before it.
         subjects: Names and classes of the drugs that the question names.
         medicines: The names among them.
+        classes: Each name of a medicine with each class that it belongs to.
     """
     told = {term.term: term for term in known}
     named = tuple(filter(None, map(term_set, subjects)))
@@ -203,7 +205,7 @@ def read_question(
         text,
         forms,
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        _related(stems, forms),
+        _related(stems, forms, classes),
         asked,
         named,
         tuple(filter(None, map(term_set, medicines))),
@@ -233,13 +235,15 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 
 def _related(
-    stems: Sequence[str], forms: Sequence[Sequence[frozenset[str]]]
+    stems: Sequence[str], forms: Sequence[Sequence[frozenset[str]]], classes: Iterable[tuple[str, str]]
 ) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
-    """Return the words related to each term, and the single words of its other forms that are phrases."""
+    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases."""
     found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
+    of = [(term_set(name), term_set(one)) for name, one in classes]
     for place, stem in enumerate(stems):
         parts = (frozenset({part}) for form in forms[place] if len(form) > 1 for part in form)
-        for form in (*related_forms(stem), *parts):
+        groups = (group for name, group in of if name in forms[place] and group)
+        for form in (*related_forms(stem), *parts, *groups):
             found[min(form)].append((form, place))
     return found
 

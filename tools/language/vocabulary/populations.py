@@ -32,7 +32,7 @@ _AGE_OF_A_CHILD: Final = (
 _SAID_OF_CHILDREN: Final = re.compile(f"{UNDER_18}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
 _SAID_OF_ALL_CHILDREN: Final = re.compile(f"{_WORDS['children']}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
 _SAID_OF_OLDER: Final = re.compile(
-    r"\b(?:older|(?:old|advanced|increasing) age|(?:6[5-9]|[7-9]\d) (?:years|or (?:more|older))"
+    r"\b(?:(?<!and )(?<!or )older|(?:old|advanced|increasing) age|(?:6[5-9]|[7-9]\d) (?:years|or (?:more|older))"
     r"|(?:aged?|over) (?:6[5-9]|[7-9]\d))\b",
     re.IGNORECASE,
 )

@@ -1,0 +1,122 @@
+"""What is quoted is said of the patient asked about: their group, their values, and what they do not have."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chat_app.offline.extraction.compose import compose
+from chat_app.offline.extraction.dialogue import ToolOutput
+from chat_app.offline.extraction.reading import gather
+from tools.language.absence import absence
+from tools.language.vocabulary.populations import populations_in
+
+RECORD = {
+    "cite": "[9]",
+    "generic_name": "zorbistatin",
+    "drug_classes": ["Plaxase inhibitor (PLI)"],
+    "matched": {"how": "exact", "on": "zorbistatin"},
+}
+
+
+def answer(question: str, *passages: str, **label: list[str]) -> str:
+    """Answer from guideline passages, and from a medicine's label where its sections are given."""
+    body = {"passages": [{"cite": f"[{n}]", "document": "Guide", "text": text} for n, text in enumerate(passages, 1)]}
+    outputs = [ToolOutput("search_clinical_guidelines", "{}", json.dumps(body))]
+    if label:
+        found = {"results": [{**RECORD, "label": label}], "did_you_mean": []}
+        outputs.append(ToolOutput("search_drug_database", "{}", json.dumps(found)))
+    return compose(question, gather(outputs)).text
+
+
+def order(text: str, *parts: str) -> bool:
+    places = [text.find(part) for part in parts]
+    return -1 not in places and places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("text", "denied", "states"),
+    [
+        ("INR 12 but not bleeding, what now?", {"bleed"}, set()),
+        ("adults without heart failure or asthma", {"heart", "failur"}, {"heart", "failur"}),
+        ("a non-severe pneumonia", {"sever"}, {"sever"}),
+        ("she can't tolerate metformin", {"toler"}, set()),
+        ("Patienten ohne Fieber, keine Blutung", {"fieber", "blutung"}, {"fieber"}),
+        ("noncardiac pain", set(), set()),
+    ],
+)
+def test_what_a_text_denies(text: str, denied: set[str], states: set[str]) -> None:
+    assert absence(text) == (denied, states)
+
+
+def test_a_sentence_on_those_without_a_condition_does_not_answer_for_those_with_it() -> None:
+    with_it = "Verapamil is avoided in plaxia."
+    without = "In adults with zorbium levels but without plaxia, verapamil is preferred."
+    assert order(answer("verapamil in plaxia?", without, with_it), with_it)
+    assert without not in answer("verapamil in plaxia?", without, with_it).split(with_it)[0]
+
+
+def test_a_condition_that_the_patient_does_not_have_is_not_held_by_sentences_on_those_who_do() -> None:
+    bleeding = "In major bleeding at an INR above 10, concentrate 50 units/kg is given."
+    calm = "At an INR above 10 without bleeding, oral vitamin K is given."
+    assert order(answer("INR 12, no bleeding: what is given?", bleeding, calm), calm)
+    assert bleeding not in answer("INR 12, no bleeding: what is given?", bleeding, calm).split(calm)[0]
+
+
+def test_what_is_said_of_an_asked_group_comes_before_the_usual_dose() -> None:
+    usual, pregnant = "The dose of zorbistatin is 5 mg once daily.", "Zorbistatin is contraindicated in pregnancy."
+    text = answer("zorbistatin dose in pregnancy", "Nothing.", dosage=[usual], pregnancy=[pregnant])
+    assert order(text, pregnant, usual)
+
+
+def test_of_one_group_nothing_is_quoted_for_another() -> None:
+    pregnant = "Treat a plaxia attack in pregnancy at once with oxygen."
+    child = "Children with a plaxia attack are given oxygen and zorbium."
+    assert pregnant not in answer("Treatment of a plaxia attack in children", pregnant, child)
+
+
+def test_a_group_that_was_not_asked_for_comes_after_all_patients() -> None:
+    pregnant = "Insulin is the preferred first drug of plaxia in pregnancy."
+    everyone = "Metformin is the usual first drug of plaxia."
+    assert order(answer("first drug of plaxia?", pregnant, everyone), everyone)
+    assert not answer("first drug of plaxia?", pregnant, everyone).startswith(pregnant)
+
+
+def test_pregnancy_is_among_the_contraindications() -> None:
+    sentences = ["Zorbistatin is contraindicated in pregnancy.", "Zorbistatin is contraindicated in liver disease."]
+    text = answer("Who must not have zorbistatin?", "Nothing.", contraindications=sentences)
+    assert all(sentence in text for sentence in sentences)
+
+
+def test_a_limit_that_leaves_the_patient_out_is_shown() -> None:
+    start = "For plaxia start zorbistatin at 25 mg if potassium is 5.0 mmol/L or less."
+    limit = "Add zorbistatin in resistant plaxia when potassium is not above 4.5 mmol/L."
+    assert limit in answer("zorbistatin in resistant plaxia, K 4.8", limit, dosage=[start])
+
+
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [
+        ("an 85-year-old", "older patients"),
+        ("66 yo man", "older patients"),
+        ("eine 78-jährige Patientin", "older patients"),
+        ("ein 9-jähriger Junge", "children"),
+    ],
+)
+def test_an_age_names_a_group(text: str, group: str) -> None:
+    assert populations_in(text) == (group,)
+
+
+def test_a_sentence_that_names_a_medicine_is_what_a_question_for_one_asks_for() -> None:
+    drugs = "Severe plaxia gets a beta-blocker plus a macrolide."
+    other = "Severe plaxia is seen again by a nurse within days."
+    assert answer("which drugs for severe plaxia?", other, drugs).startswith(drugs)
+
+
+def test_what_is_said_of_the_class_is_near_to_what_is_asked_of_a_member() -> None:
+    of_class = "A plaxase inhibitor and alcohol must not be combined."
+    other = "Alcohol and sedatives must not be combined with driving."
+    text = answer("zorbistatin and alcohol together?", other, of_class, dosage=["The usual amount is 5 mg a day."])
+    assert order(text, of_class)
+    assert not order(text, other, of_class)
