@@ -366,6 +366,32 @@ def test_nothing_is_taken_of_a_person_whose_relative_is_asked_about(question: st
     assert read(Exchange(question)) == [("cha2ds2_vasc", {"age": "75 years", "hypertension": True})]
 
 
+@pytest.mark.parametrize(
+    ("told", "of_patient"),
+    [
+        ("father had a stroke", {}),
+        ("mother had diabetes and an uncle a heart attack", {}),
+        ("whose brother has diabetes", {}),
+        ("his sisters are diabetic", {}),
+        ("family history of stroke and diabetes", {}),
+        ("stroke in his father", {}),
+        ("Schlaganfall beim Vater", {}),
+        ("Mutter Diabetikerin", {}),
+        ("father had a stroke and he has diabetes", {"diabetes": True}),
+        ("mother of two with diabetes", {"diabetes": True}),
+    ],
+)
+def test_what_is_told_of_relatives_is_not_taken(told: str, of_patient: dict[str, Any]) -> None:
+    known = {"age": "74 years", "sex": "male", "hypertension": True}
+    assert read(Exchange(f"CHA2DS2-VASc 74 m, HTN, {told}")) == [("cha2ds2_vasc", {**known, **of_patient})]
+
+
+def test_a_relative_who_is_asked_about_is_the_patient() -> None:
+    expected = {"age": "82 years", "hypertension": True, "diabetes": True}
+    for of in ("my 82-year-old father with", "his father: 82 years,", "our mother, 82 y, with"):
+        assert read(Exchange(f"CHA2DS2-VASc for {of} hypertension and diabetes")) == [("cha2ds2_vasc", expected)]
+
+
 INDEPENDENT = Path(__file__).resolve().parents[1] / "benchmarks" / "independent_calculations.jsonl"
 
 

@@ -8,17 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
 from tools.language.named_lists import any_of, listed
 
 Json = dict[str, Any]
 _NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
-_NO_PATIENT: Final = re.compile(r"\b(?:family history of|risk of|risk for|prevent|suspected)(?: an?| the)? $")
-RELATION: Final = (
-    r"(?:mother|father|parents?|brother|sister|son|daughter|wife|husband|partner|mutter|vater|eltern|bruder|schwester"
-    r"|sohn|tochter|frau|mann)\b"
-)
-_RELATIVE: Final = re.compile(rf"\b(?:his|her|their|seine?[mnrs]?|ihre?[mnrs]?) {RELATION}")
-"""Somebody beside the patient; ``my mother`` may be the patient."""
+_NO_PATIENT: Final = re.compile(r"\b(?:risk of|risk for|prevent|suspected)(?: an?| the)? $")
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(
     r"\b(?:no|not|nor|without|w/o|denies|denied|never|nil|free of|negative for|ohne|kein\w*|nicht|nie|niemals|weder)\b"
@@ -44,7 +39,7 @@ def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def only_option(schema: Json, text: str) -> Any:
     """Return the option that ``text`` names, by a word before a single letter; None when it names several."""
-    rest = _LENGTH.sub(" ", _RELATIVE.sub(" ", text))
+    rest = _LENGTH.sub(" ", RELATIVE.sub(" ", text))
     for long in (True, False):
         named = [
             option
@@ -98,8 +93,8 @@ def _stated(text: str, names: Sequence[str]) -> list[bool]:
         not _denied(text, match.start(), match.end())
         for match in re.finditer(any_of(names) or "(?!)", text)
         if not _NO_FINDING.match(text, match.end())
+        and not OF_RELATIVE.match(text, match.end())
         and not _NO_PATIENT.search(text[: match.start()])
-        and not _RELATIVE.search(re.split("[.,;]", text[: match.start()])[-1])
     ]
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from chat_app.offline.calculating.findings import RELATION
+from chat_app.offline.calculating.relatives import without_relatives
 from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, with_decimal_points
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
@@ -47,14 +47,6 @@ _DURATION: Final = re.compile(
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
     rf"|{DECIMAL} (?:{_YEARS}) (?:ago|earlier|later|before|history|of(?! age)|zuvor|später)\b"
 )
-_OF_SOMEBODY: Final = re.compile(
-    rf"\b(?P<relation>{RELATION}) (?:of (?:an?|the|this|that|my|our)|(?:von )?(?:einer|einem|eines|der|des|dem)) "
-    r"[^.,;:?]*"
-)
-_POSSESSIVE: Final = re.compile(
-    rf"\b(?:an?|the|this|that|my) (?:(?!\b(?:an?|the|this|that|my|of)\b)[^.,;:?])*?['’]s (?={RELATION})"
-)
-"""A person who is told of as the relative of another one, of whom nothing is taken."""
 
 
 class Measured(NamedTuple):
@@ -72,10 +64,9 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid.
 
     How long ago something was, or how long it lasted, is left out: it is nobody's age. A number behind one of
-    ``measured``, the names of measurements, is no age either. Of "the husband of a diabetic woman" the husband is kept.
+    ``measured``, the names of measurements, is no age either. What is said of relatives is left out.
     """
-    words = _DURATION.sub(" ", with_decimal_points(fold_phrase(text)))
-    words = _OF_SOMEBODY.sub(r"\g<relation>", _POSSESSIVE.sub("", words))
+    words = without_relatives(_DURATION.sub(" ", with_decimal_points(fold_phrase(text))))
     words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
