@@ -98,6 +98,33 @@ def test_criteria_that_were_not_stated_are_listed_with_the_score_they_could_give
     assert note.endswith("the score is 3 to 7.")
 
 
+@pytest.mark.parametrize(
+    ("name", "measured", "value", "unit", "points", "is_open"),
+    [
+        ("has_bled", "systolic", 161, "mmHg", 1, False),
+        ("has_bled", "systolic", 160, "mmHg", 0, False),
+        ("has_bled", "creatinine", 200, "µmol/l", 1, False),
+        ("has_bled", "creatinine", 2.26, "mg/dl", 1, False),
+        ("has_bled", "creatinine", 199, "µmol/l", 0, False),
+        ("has_bled", "time_in_range", 59, "%", 1, False),
+        ("has_bled", "time_in_range", 60, "%", 0, False),
+        ("cha2ds2_vasc", "ejection_fraction", 40, "%", 1, False),
+        ("cha2ds2_vasc", "ejection_fraction", 41, "%", 0, True),
+    ],
+)
+def test_a_measured_value_decides_its_criterion(
+    name: str, measured: str, value: float, unit: str, points: int, *, is_open: bool
+) -> None:
+    criteria = {"has_bled": ("Uncontrolled", "kidney", "Labile"), "cha2ds2_vasc": ("heart failure",)}[name]
+    sex = {"sex": "male"} if name == "cha2ds2_vasc" else {}
+    given = {measured: {"value": value, "unit": unit}, "age": {"value": 50, "unit": "years"}, "stroke": False}
+    output = call(name, **sex, **given).output
+    assert isinstance(output, dict)
+    assert f" {points} of 9 points" in str(output["result"])
+    (note,) = output["notes"] if isinstance(output["notes"], list) else ()
+    assert sum(criterion in str(note) for criterion in criteria) == len(criteria) - (not is_open)
+
+
 def test_opioids_ask_for_frequency_and_for_the_unit_of_the_form() -> None:
     tablet = {"drug": "oxycodone", "dose": {"value": 10, "unit": "mg"}, "frequency": None}
     assert needs(call("opioid_mme", opioids=[tablet])) == "How often a day is oxycodone 10 mg taken?"

@@ -149,6 +149,28 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             "wells_pe",
             {"heart_rate": "110 ?", "haemoptysis": True, "immobilised": True},
         ),
+        (
+            "HAS-BLED 75 y creatinine 230 µmol/l, BP 180/95, TTR 55 %, INR very labile, bilirubin 3 mg/dl",
+            "has_bled",
+            {
+                "age": "75 years",
+                "systolic": "180 mmHg",
+                "creatinine": "230 µmol/l",
+                "time_in_range": "55 %",
+                "labile_inr": True,
+            },
+        ),
+        (
+            "CHA2DS2-VASc 70 y man, HbA1c 8 %, EF 35 %",
+            "cha2ds2_vasc",
+            {"age": "70 years", "sex": "male", "ejection_fraction": "35 %"},
+        ),
+        (
+            "Wells TVT: Mammakarzinom, linkes Bein deutlich geschwollen, Bein nicht gelähmt",
+            "wells_dvt",
+            {"active_cancer": True, "leg_swollen": True, "paralysis": False},
+        ),
+        ("eGFR CKD-EPI 2021 man, bilirubin 2 mg/dl, age 60", "egfr", {"age": "60 ?", "sex": "male"}),
         ("Calculate the eGFR", "egfr", {}),
         (
             "QTc: QT 400 ms, heart rate 88 woman",
@@ -207,6 +229,25 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_question_that_names_a_calculator(question: str, name: str, inputs: dict[str, Any]) -> None:
     assert read(Exchange(question)) == [(name, inputs)]
+
+
+@pytest.mark.parametrize(
+    ("told", "previous"),
+    [
+        *((f"{before} DVT", True) for before in ("previous left leg", "prior", "history of", "s/p", "known h/o")),
+        *((f"{before} TVT", True) for before in ("Z.n.", "Z. n.", "Zustand nach", "früher schon", "frühere")),
+        *((f"DVT {behind}", True) for behind in ("in 2016", "2019", "5 years ago", "of the leg in the past", "before")),
+        *((f"TVT {behind}", True) for behind in ("früher", "vor 3 Jahren", "in der Anamnese", "links 2015")),
+        ("Beinvenenthrombose 2015", True),
+        ("no previous DVT", False),
+        ("keine TVT in der Anamnese", False),
+        ("suspected DVT", None),
+        ("DVT, previous surgery", None),
+    ],
+)
+def test_what_a_patient_had_before_is_said_in_front_or_behind(told: str, previous: bool | None) -> None:
+    ((_, inputs),) = read(Exchange(f"Wells PE: pulse 105, haemoptysis, {told}"))
+    assert inputs.get("previous_thromboembolism") is previous
 
 
 def test_a_list_of_drugs_with_doses_and_frequencies() -> None:

@@ -58,11 +58,14 @@ class Condition(Frozen):
     above: float = float("-inf")
     below: float = float("inf")
     most: float = float("inf")
+    excludes: bool = True
+    """False where another value leaves it open: an ejection fraction of 55 % excludes no heart failure."""
 
     def is_met(self, value: Value) -> bool | None:
         """Return whether ``value`` meets the condition; None when it is not known."""
         if isinstance(value, Quantity):
-            return self.least <= value.amount <= self.most and self.above < value.amount < self.below
+            met = self.least <= value.amount <= self.most and self.above < value.amount < self.below
+            return met if met or self.excludes else None
         return value == self.option if isinstance(value, str) else value
 
 

@@ -101,6 +101,7 @@ KINDS: Final[Mapping[str, type[Quantity[Any]]]] = {
         _kind("HeartRate", "Heart rate.", {"beats/min": 1}, (20, 300)),
         _kind("RespiratoryRate", "Respiratory rate.", {"breaths/min": 1}, (4, 80)),
         _kind("BloodPressure", "Systolic or diastolic pressure.", {"mmHg": 1}, (20, 300)),
+        _kind("Percentage", "Share in percent.", {"%": 1}, (1, 100)),
         _kind("QTInterval", "Measured QT interval.", {"ms": 1, "s": 1000}, (200, 800)),
     )
 }

@@ -47,9 +47,9 @@ _MOST_WITH_ONE: Final = 3
 _SEVERAL_CRITERIA: Final = 3
 _SAME: Final = 1.02
 """Ratio up to which two values are one, such as 80 kg and 176 lb."""
-_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
-"""A number behind a name that tells the year of a formula: ``CKD-EPI 2021``."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_NAME_BEFORE: Final = re.compile(r"[^\W\d_]{3,}(?: (?:of|is|was|von|ist))?(?: ?[:=])? ?$")
+_PER_VOLUME: Final = ("/dl", "/l")
 _LONGEST_FOLLOW_UP: Final = 12
 
 
@@ -149,7 +149,7 @@ class _Reading:
         for match in re.finditer(self.calculator.named_value, text):
             if text.startswith(" years", match.end()):
                 continue
-            given = [match.end(side) for side in ("before", "after") if match[side] and not _YEAR.match(match[side])]
+            given = [match.end(side) for side in ("before", "after") if match[side]]
             are_inputs = all(any(start < place <= end for start, end in self.spans) for place in given)
             if not are_inputs or any(found.end > match.end("after") >= found.start for found in results):
                 return True
@@ -207,14 +207,21 @@ class _Calculator:
         return reading
 
     def _read_quantities(self, properties: dict[str, Json], text: str, reading: _Reading) -> None:
-        """Read values by the name of their input, then the rest by a unit that only one input takes."""
+        """Read values by the name of their input, then those of required ones by a unit that only one input takes."""
         units = {name: found for name, schema in properties.items() if (found := self.units(schema))}
         for name, accepted in units.items():
             _keep(reading, name, named_values(text, listed(properties[name]["description"], "Also"), accepted))
         for name, accepted in units.items():
             own = [unit for unit in accepted if sum(unit in others for others in units.values()) == 1]
-            if name not in reading.given and name not in reading.unclear:
-                _keep(reading, name, values_with_unit(text, own))
+            known = name in reading.given or name in reading.unclear
+            if not known and _OPTIONAL not in properties[name]["description"]:
+                found = values_with_unit(text, own)
+                _keep(reading, name, [one for one in found if not self._is_another(one, text)])
+
+    def _is_another(self, value: Measured, text: str) -> bool:
+        """Return whether a concentration has another name before it: ``bilirubin 2 mg/dl`` is no creatinine."""
+        name = _NAME_BEFORE.search(text, 0, value.start) if (value.unit or "").endswith(_PER_VOLUME) else None
+        return name is not None and bool(self.other_words(name[0]))
 
     def units(self, schema: Json) -> list[str]:
         """Return the units that a value takes; none for an input of another kind."""

@@ -1,7 +1,7 @@
 """What a text states about inputs that are no measurements: the option it names, and criteria present or denied.
 
 The description of an option or a criterion lists its names; see ``tools.language.named_lists``. A name that is followed
-by ``= absent`` states that the criterion is absent.
+by ``= absent`` states that the criterion is absent. ``previous …`` may also be said behind what a patient had before.
 """
 
 import re
@@ -25,6 +25,7 @@ _DENIED_AFTER: Final = re.compile(
 )
 """In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
 _ABSENT: Final = "absent"
+_PREVIOUS: Final = "previous … "
 _ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)+")
 """What a slash joins to a criterion: ``previous DVT/PE no``."""
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
@@ -54,7 +55,11 @@ def only_option(schema: Json, text: str) -> Any:
 def aliases(schema: Json) -> list[str]:
     """Return every word that names the input or one of its options."""
     names = [entry.partition(" = ")[0] for entry in listed(schema["description"], "Also")]
-    return [*names, *(str(option) for option in schema.get("enum", ()))]
+    return [*names, *_said_behind(names), *(str(option) for option in schema.get("enum", ()))]
+
+
+def _said_behind(names: Sequence[str]) -> list[str]:
+    return [f"{name.removeprefix(_PREVIOUS)} … formerly" for name in names if name.startswith(_PREVIOUS)]
 
 
 def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
@@ -81,7 +86,8 @@ def finding(schema: Json, text: str) -> bool | None:
     others = any_of(listed(schema["description"], "Not")) or "(?!)"
     rest = blanked(text, [match.span() for match in re.finditer(others, text)])
     entries = [entry.partition(" = ") for entry in listed(schema["description"], "Also")]
-    present = _stated(rest, [name for name, _, meant in entries if not meant])
+    named = [name for name, _, meant in entries if not meant]
+    present = _stated(rest, [*named, *_said_behind(named)])
     absent = _stated(rest, [name for name, _, meant in entries if meant == _ABSENT])
     stated = [*present, *(not one for one in absent)]
     return any(stated) if stated else None

@@ -26,7 +26,7 @@ _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
 _STONE: Final = re.compile(
     r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
 )
-_FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|ist|von|bei)\b)*"
+_FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|right|left|ist|von|bei|rechts|links)\b)*"
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
@@ -38,15 +38,26 @@ _THEN: Final = re.compile(
 )
 """A second value of the same input: ``1.1, now 2.3``, ``1.2-1.4``."""
 _OTHER_KIND: Final = re.compile(
-    r"\b(?:urine|urinary|ionised|ionized|direct|conjugated|ideal|target|goal|birth|baseline|previous|prior|urin|ziel"
-    r"|ausgangs|vorheriges|früheres|ionisiertes|direktes)[ -]$"
+    r"\b(?:urine|urinary|ionised|ionized|direct|conjugated|ideal|target|goal|birth|baseline|previous|urin|ziel"
+    r"|ausgangs|vorheriges|ionisiertes|direktes)[ -]$"
 )
 """Before the name of an input: another measurement, or an earlier one."""
 _DURATION: Final = re.compile(
-    rf"\b(?:for|since|past|last|over|within|seit|vor|after|nach)(?: the)? {DECIMAL} (?:{_YEARS})"
+    rf"\b(?:for|since|past|last|over|within|seit|(?P<ago>vor)|after|nach)(?: the)? {DECIMAL} (?:{_YEARS})"
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
-    rf"|{DECIMAL} (?:{_YEARS}) (?:ago|earlier|later|before|history|of(?! age)|zuvor|später)\b"
+    rf"|{DECIMAL} (?:{_YEARS}) (?:(?P<since>ago|earlier|before|zuvor)|later|history|of(?! age)|später)\b"
 )
+
+
+_FORMERLY: Final = re.compile(
+    r"\b(?:previously|in the past|before|ago|in der (?:anamnese|vorgeschichte)|anamnestisch|früher(?=[,.;?)]|$)"
+    rf"|\(?(?:(?:in|im jahr|seit|since) )?(?:19|20)\d\d(?![.\d]| ?-?(?:{_LONG_UNIT})(?!\w))\)?)(?!\w)"
+)
+_PREVIOUS: Final = re.compile(
+    r"\b(?:prior|past|former|earlier|history of|hx of|h/o|s/p|status post|(?:z|st)\. ?n\.|zn|zustand nach|früher\w*"
+    r"|stattgehabte\w*|vorangegangene\w*)(?!\w)"
+)
+"""What a patient had, written behind it or before it."""
 
 
 class Measured(NamedTuple):
@@ -61,12 +72,15 @@ class Measured(NamedTuple):
 
 
 def plain(text: str, measured: Sequence[str] = ()) -> str:
-    """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid.
+    """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid, s/p.
 
     How long ago something was, or how long it lasted, is left out: it is nobody's age. A number behind one of
     ``measured``, the names of measurements, is no age either. What is said of relatives is left out.
     """
-    words = without_relatives(_DURATION.sub(" ", with_decimal_points(fold_phrase(text))))
+    words = _DURATION.sub(
+        lambda found: " formerly " if found["ago"] or found["since"] else " ", with_decimal_points(fold_phrase(text))
+    )
+    words = _PREVIOUS.sub("previous", _FORMERLY.sub("formerly", without_relatives(words)))
     words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
