@@ -132,6 +132,23 @@ def test_opioids_ask_for_frequency_and_for_the_unit_of_the_form() -> None:
     assert needs(call("opioid_mme", opioids=[patch])) == "Give the dose of fentanyl transdermal in µg/h."
 
 
+def test_a_patch_is_shown_by_its_rate_alone() -> None:
+    patch = {"drug": "fentanyl transdermal", "dose": {"value": 25, "unit": "µg/h"}, "frequency": None}
+    (passage,) = call("opioid_mme", opioids=[patch]).passages
+    assert (
+        "Inputs: Each opioid with the amount of one dose and how often it is taken: fentanyl transdermal, 25 µg/h\n"
+        in (passage.text)
+    )
+
+
+def test_the_rr_interval_takes_the_place_of_the_heart_rate() -> None:
+    qt = {"value": 400, "unit": "ms"}
+    assert needs(call("qtc", qt=qt)) == "Give the heart rate or the RR interval."
+    output = call("qtc", qt=qt, rr_interval={"value": 640, "unit": "ms"}).output
+    assert isinstance(output, dict)
+    assert str(output["result"]).startswith("QTc (Bazett) 500 ms")
+
+
 def test_curb65_asks_for_urea_when_neither_form_was_given() -> None:
     numbers = {"age": 70, "respiratory_rate": 20, "systolic": 120, "diastolic": 80}
     given = {name: {"value": value, "unit": None} for name, value in numbers.items()}

@@ -171,6 +171,29 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             {"active_cancer": True, "leg_swollen": True, "paralysis": False},
         ),
         ("eGFR CKD-EPI 2021 man, bilirubin 2 mg/dl, age 60", "egfr", {"age": "60 ?", "sex": "male"}),
+        (
+            "corrected calcium 7.8 mg/dl albumin 2.4 g/dl",
+            "corrected_calcium",
+            {"calcium": "7.8 mg/dl", "albumin": "2.4 g/dl"},
+        ),
+        (
+            "Calcium korrigiert: 2,05 mmol/l bei Albumin 25 g/l",
+            "corrected_calcium",
+            {"calcium": "2.05 mmol/l", "albumin": "25 g/l"},
+        ),
+        ("QT 420 ms, RR interval 0.75 s", "qtc", {"qt": "420 ms", "rr_interval": "0.75 s"}),
+        ("Bazett: QT 420 ms, RR 750 ms", "qtc", {"qt": "420 ms", "rr_interval": "750 ms"}),
+        (
+            "Wells PE 3 days bedrest, pulse 105",
+            "wells_pe",
+            {"heart_rate": "105 ?", "immobilised": True},
+        ),
+        ("eGFR male 45 creatinine 0.9 mmol/l", "egfr", {"age": "45 years", "sex": "male"}),
+        ("eGFR with creatinine 120", "egfr", {"creatinine": "120 ?"}),
+        ("Wells score for PE", "wells_pe", {}),
+        ("Wells-Score bei Verdacht auf Lungenembolie", "wells_pe", {}),
+        ("CHA2DS2-VASc for a man", "cha2ds2_vasc", {"sex": "male"}),
+        ("HAS-BLED for a 70 year old man with hypertension", "has_bled", {"age": "70 years"}),
         ("Calculate the eGFR", "egfr", {}),
         (
             "QTc: QT 400 ms, heart rate 88 woman",
@@ -260,6 +283,23 @@ def test_a_list_of_drugs_with_doses_and_frequencies() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("question", "opioid", "needed"),
+    [
+        ("MME oxycontin 40 mg bid", "oxycodone", None),
+        ("MME oxycodone 10 to 20 mg four times daily", "oxycodone", "Give the dose of oxycodone in mg for each dose."),
+        ("MME fentanyl patch", "fentanyl transdermal", "Give the dose of fentanyl transdermal in µg/h."),
+        ("MME fentanyl 25", "fentanyl", "Only the fentanyl patch is converted: give its rate in µg/h."),
+    ],
+)
+def test_an_opioid_is_known_by_its_brand_and_asked_about(question: str, opioid: str, needed: str | None) -> None:
+    ((name, inputs),) = read(Exchange(question))
+    assert [one["drug"] for one in inputs["opioids"]] == [opioid]
+    output = TOOLS[f"calculate_{name}"].call(**inputs).output
+    assert isinstance(output, dict)
+    assert output.get("needs") == needed
+
+
 def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> None:
     ((name, inputs),) = read(Exchange("Apixaban in an 82 year old man weighing 58 kg with creatinine 1.6 mg/dl?"))
     assert name == "creatinine_clearance"
@@ -280,6 +320,12 @@ def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> N
         "What is the eGFR cut-off for starting empagliflozin in a 70 year old woman?",
         "Which CHA2DS2-VASc points count in a 70 year old woman before ablation?",
         "BMI above 30: which drugs are approved for a woman of 50 years?",
+        "What is HAS-BLED?",
+        "Wofür ist der HAS-BLED-Score?",
+        "Why does HAS-BLED count age above 65 years?",
+        "corrected calcium of 3.1 mmol/l: which treatment follows?",
+        "QTc 480 ms, HR 90",
+        "How many MME is high for a patient on oxycodone?",
         "Which dose follows when oxycodone 20 mg q12h = 60 MME is reduced by 10% in the second week?",
     ],
 )

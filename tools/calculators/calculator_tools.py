@@ -67,7 +67,9 @@ def _tool(calculator: Calculator) -> FunctionTool:
         if not one.required:
             properties[name]["description"] += " Optional."
     aged = any(one.kind == "AdultAge" for one in calculator.inputs.values())
-    tool.relevant_to = _relevance(tool.definition, aged=aged)
+    required = sum(one.required for one in calculator.inputs.values())
+    enough = _ENOUGH_INPUTS if calculator.criteria else min(_ENOUGH_INPUTS, max(2, required))
+    tool.relevant_to = _relevance(tool.definition, aged=aged, enough=enough)
     return tool
 
 
@@ -96,13 +98,12 @@ def _translated(presentation: ToolPresentation, labels: dict[str, str], schema: 
     return presentation.model_copy(update={"translations": translations})
 
 
-def _relevance(definition: FunctionDefinition, *, aged: bool) -> Callable[[str], bool]:
-    """Return whether a text names the calculator, or several of its inputs: only then it is declared to a model."""
+def _relevance(definition: FunctionDefinition, *, aged: bool, enough: int) -> Callable[[str], bool]:
+    """Return whether a text names the calculator, or ``enough`` of its inputs: only then it is declared to a model."""
     names = re.compile(any_of(listed(definition.description, "Also")))
     described = [str(schema.get("description")) for schema in definition.parameters["properties"].values()]
     aliases = [[entry.partition(" = ")[0] for entry in listed(description, "Also")] for description in described]
     inputs = [re.compile(any_of(words)) for words in aliases if words]
-    enough = min(_ENOUGH_INPUTS, len(inputs))
 
     def relevant(text: str) -> bool:
         words = fold_phrase(text)

@@ -48,10 +48,12 @@ def bsa(weight: float, height: float) -> Computed:
     return Computed((sqrt(height * weight / 3600), 0.007184 * height**0.725 * weight**0.425))
 
 
-def qtc(qt: float, heart_rate: float, sex: Sex | None) -> Computed:
+def qtc(qt: float, heart_rate: float | None, rr_interval: float | None, sex: Sex | None) -> Computed:
     """Return the QT interval corrected by Bazett and by Fridericia; ``sex`` matters for the limits alone."""
     del sex
-    interval = 60 / heart_rate
+    if rr_interval is None and heart_rate is None:
+        raise InputNeeded(translate("Give the heart rate or the RR interval."))
+    interval = rr_interval or 60 / (heart_rate or 60)
     return Computed((qt / interval**0.5, qt / interval ** (1 / 3)))
 
 
@@ -101,6 +103,7 @@ def meld3(
 
 Opioid = Literal[
     "codeine",
+    "fentanyl",
     "fentanyl transdermal",
     "hydrocodone",
     "hydromorphone",
@@ -147,9 +150,15 @@ class OpioidDose(Frozen):
         description="The opioid. Also: fentanyl patch = fentanyl transdermal, transdermal fentanyl = fentanyl "
         "transdermal, fentanyl TTS = fentanyl transdermal, Fentanylpflaster = fentanyl transdermal, Fentanyl-Pflaster "
         "= fentanyl transdermal, Morphin = morphine, Oxycodon = oxycodone, Hydromorphon = hydromorphone, Hydrocodon "
-        "= hydrocodone, Oxymorphon = oxymorphone, Codein = codeine, Methadon = methadone."
+        "= hydrocodone, Oxymorphon = oxymorphone, Codein = codeine, Methadon = methadone, Duragesic = fentanyl "
+        "transdermal, Durogesic = fentanyl transdermal, OxyContin = oxycodone, Roxicodone = oxycodone, OxyNorm = "
+        "oxycodone, Oxygesic = oxycodone, Xtampza = oxycodone, MS Contin = morphine, Kadian = morphine, Oramorph = "
+        "morphine, MST = morphine, Sevredol = morphine, Dilaudid = hydromorphone, Exalgo = hydromorphone, Palladon = "
+        "hydromorphone, Jurnista = hydromorphone, Hysingla = hydrocodone, Zohydro = hydrocodone, Opana = oxymorphone, "
+        "Nucynta = tapentadol, Palexia = tapentadol, Ultram = tramadol, ConZip = tramadol, Tramal = tramadol, Zydol = "
+        "tramadol, Dolophine = methadone, Methadose = methadone."
     )
-    dose: OpioidAmount = Field(description="The amount of one dose, or the rate of a patch.")
+    dose: OpioidAmount | None = Field(description="The amount of one dose, or the rate of a patch.")
     frequency: Frequency | None = Field(description="How often the dose is taken; null for a patch.")
 
 
@@ -170,7 +179,9 @@ def opioid_mme(opioids: Sequence[OpioidDose]) -> Computed:
 def _daily(opioid: OpioidDose) -> tuple[float, str]:
     """Return the daily amount in mg, or the rate of a patch in µg/h, and how it was worked out."""
     dose = opioid.dose
-    if (opioid.drug == _PATCH) != (dose.unit == "µg/h"):
+    if opioid.drug not in _FACTORS:
+        raise InputNeeded(translate("Only the fentanyl patch is converted: give its rate in µg/h."))
+    if dose is None or (opioid.drug == _PATCH) != (dose.unit == "µg/h"):
         wanted = "µg/h" if opioid.drug == _PATCH else translate("mg for each dose")
         raise InputNeeded(translate("Give the dose of {drug} in {unit}.", drug=translate(opioid.drug), unit=wanted))
     if opioid.drug == _PATCH:

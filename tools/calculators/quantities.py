@@ -43,7 +43,7 @@ class Quantity(Frozen, Generic[Unit]):
         """The value as given, and in the first unit where that is another."""
         first = next(iter(self.FACTORS))
         given = f"{self.value:g} {translate(self.unit or first)}"
-        return given if self.unit in {None, first} else f"{given} ({self.amount:.4g} {translate(first)})"
+        return given if self.amount == self.value else f"{given} ({self.amount:.4g} {translate(first)})"
 
     def checked(self, label: str) -> tuple[Self, str]:
         """Return the quantity with a unit, and a note if the unit was inferred; raise ``InputNeeded``."""
@@ -99,6 +99,7 @@ KINDS: Final[Mapping[str, type[Quantity[Any]]]] = {
         _kind("UreaNitrogen", "Blood urea nitrogen; 1 mmol/l = 2.801 mg/dl.", {"mg/dl": 1, "mmol/l": 2.801}, (1, 280)),
         _kind("InternationalRatio", "International normalised ratio.", {"ratio": 1}, (0.5, 20)),
         _kind("HeartRate", "Heart rate.", {"beats/min": 1}, (20, 300)),
+        _kind("RRInterval", "Interval between two heartbeats.", {"s": 1, "ms": 0.001}, (0.2, 3)),
         _kind("RespiratoryRate", "Respiratory rate.", {"breaths/min": 1}, (4, 80)),
         _kind("BloodPressure", "Systolic or diastolic pressure.", {"mmHg": 1}, (20, 300)),
         _kind("Percentage", "Share in percent.", {"%": 1}, (1, 100)),

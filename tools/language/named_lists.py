@@ -1,7 +1,7 @@
 """Lists of names inside a tool's descriptions, and patterns for them.
 
 ``Also:`` introduces the names by which a tool or an input is known, up to the next full stop. A description stays one
-text for a language model, and code can find the same names in a question. In a name ``…`` is for up to three words
+text for a language model, and code can find the same names in a question. In a name ``…`` is for up to four words
 ("leg … swollen") or for the beginning of a compound ("…karzinom").
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 
 from tools.language.folding import fold_phrase
 
-_GAP: Final = r"[ -](?:(?!(?:no|not|without|kein\w*|nicht|ohne)\b)[^\W\d_]+[ -]){0,3}?"
+_GAP: Final = r"[ -](?:(?!(?:no|not|without|kein\w*|nicht|ohne)\b)[^\W\d_]+[ -]){0,4}?"
 
 
 def listed(description: str, key: str) -> list[str]:

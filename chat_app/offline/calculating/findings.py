@@ -72,9 +72,9 @@ def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for part in _PARTS.split(text):
         mentions = ((re.search(any_of(names), part), option) for option, names in _names_of(schema))
-        named = [(match.start(), option) for match, option in mentions if match]
+        named = [(match.start(), -match.end(), option) for match, option in mentions if match]
         if named:
-            found.append((min(named)[1], part))
+            found.append((min(named)[-1], part))
         elif found:
             option, words = found[-1]
             found[-1] = (option, f"{words} {part}")

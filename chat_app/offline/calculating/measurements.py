@@ -5,28 +5,30 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from chat_app.offline.calculating.relatives import without_relatives
-from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, with_decimal_points
+from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, units_of, with_decimal_points
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
 _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d/]|\.\d| ?m[cg])")
-_AGE_AND_SEX: Final = re.compile(
-    r"(?<![\d.])(\d{1,3})[ -]?(?=(?:m|f|w|male|female|man|woman|lady|gentleman|mann|frau)(?:\b|,))(?!m/)"
-)
+_SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
+PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
+"""A word for the patient, which is no topic."""
+_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount with its number a day."""
-_SEX_AND_AGE: Final = re.compile(
-    r"\b(female|male|woman|man|lady|gentleman|frau|mann|patientin|weiblich|männlich),? (?:aged )?(\d{2,3})"
-    r"(?=[,.;)]|$| (?:and|with|und|mit)\b)"
-)
+_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:aged )?(\d{{2,3}})"
+_BEHIND_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
 _IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
 _STONE: Final = re.compile(
     r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
 )
-_FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|right|left|ist|von|bei|rechts|links)\b)*"
+_FILLERS: Final = (
+    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|right|left|ist|von|bei|rechts"
+    r"|links)\b)*"
+)
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
@@ -60,6 +62,9 @@ _PREVIOUS: Final = re.compile(
 """What a patient had, written behind it or before it."""
 
 
+_TIME: Final = re.compile(rf" ?-?(?:{units_of('time', 'long time')})(?!\w)")
+
+
 class Measured(NamedTuple):
     """A number of the text, its unit if one is written, and its place."""
 
@@ -90,7 +95,9 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     words = _AGE_AND_SEX.sub(
         lambda found: found[0] if behind and behind.search(words, 0, found.start()) else f"{found[1]} years ", words
     )
-    words = _IS_AGED.sub(r"\1 years", _SEX_AND_AGE.sub(r"\1 \2 years", words))
+    next_name = f"| (?:{any_of(measured)})" if measured else ""
+    words = re.sub(f"{_SEX_AND_AGE}{_BEHIND_AGE}{next_name})", r"\1 \2 years", words)
+    words = _IS_AGED.sub(r"\1 years", words)
     rates = placed_rates(words)
     for rate in reversed([one for one in rates if [other.start for other in rates].count(one.start) == 1]):
         # "2/day" has its count before it.
@@ -126,6 +133,11 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
     found = [_measured(match, units) for match in matches]
     lower = [one._replace(value=float(match["low"])) for one, match in zip(found, matches, strict=True) if match["low"]]
     return [*found, *lower]
+
+
+def is_time(text: str, at: int) -> bool:
+    """Return whether the number that ends ``at`` is one of years, days or hours."""
+    return _TIME.match(text, at) is not None
 
 
 def _any_unit(units: Sequence[str]) -> str:

@@ -1,0 +1,300 @@
+"""A calculator as its function declares it, and what a text says about its inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, only_option
+from chat_app.offline.calculating.measurements import NUMBER, PERSON, Measured, is_time, named_values, values_with_unit
+from chat_app.offline.schema_filling.schemas import part_of
+from chat_app.offline.wire.model import Call
+from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.figures import UNITS
+from tools.language.inn_stems import has_drug_stem
+from tools.language.named_lists import any_of, listed
+from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
+from tools.language.vocabulary.common_words import ranks
+from tools.language.word_lists import word_list
+
+Json = dict[str, Any]
+Span = tuple[int, int]
+_OPTIONAL: Final = "Optional."
+_EITHER: Final = "give this or"
+"""In the description of an input that takes the place of another one."""
+_WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
+_ASKS: Final = re.compile(
+    r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
+    r"|wozu|ab|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
+)
+"""A word that makes a question of more than a name: "what CHA2DS2-VASc needs anticoagulation"."""
+_TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
+_PER_DAY: Final = r"(?: 1 times a day)?"
+"""Behind a name: of the result, no input."""
+_NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
+_ENOUGH_UNNAMED: Final = 3
+_MOST_OTHER_WORDS: Final = 1
+"""Words beside name and inputs with which an incomplete question still asks for the result and for nothing else."""
+_MOST_WITH_ONE: Final = 3
+"""The same where only one input is given."""
+_SEVERAL_CRITERIA: Final = 3
+_SAME: Final = 1.02
+"""Ratio up to which two values are one, such as 80 kg and 176 lb."""
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_FUNCTION_WORDS: Final = 160
+"""Place in a list of the most frequent words up to which a foreign word counts as one without a topic."""
+_NAME_BEFORE: Final = re.compile(r"[^\W\d_]{3,}(?: (?:of|is|was|von|ist))?(?: ?[:=])? ?$")
+_PER_VOLUME: Final = ("/dl", "/l")
+
+
+@dataclass
+class StatedInputs:
+    """What a text says about the inputs of a calculator."""
+
+    calculator: DeclaredCalculator
+    given: Json = field(default_factory=dict[str, Any])
+    spans: list[Span] = field(default_factory=list[Span])
+    unclear: set[str] = field(default_factory=set[str])
+    """Inputs for which the text states several different values."""
+
+    @property
+    def call(self) -> Call:
+        """The call with what is given."""
+        return Call(self.calculator.name, {name: self.given.get(name) for name in self.calculator.properties})
+
+    @property
+    def is_complete(self) -> bool:
+        """True when nothing that is needed is missing."""
+        return not self._open_inputs and self._states_a_criterion
+
+    @property
+    def _open_inputs(self) -> list[str]:
+        """Return the needed inputs of which nothing is known; of some that replace each other the first."""
+        known = {name for name, value in self.given.items() if _has_value(value)} | self.unclear
+        either = [] if known.intersection(self.calculator.either) else self.calculator.either[:1]
+        return [*(name for name in self.calculator.required if name not in known), *either]
+
+    @property
+    def _states_a_criterion(self) -> bool:
+        criteria = self.calculator.criteria
+        return len(self._measured) >= 2 or not criteria or any(name in self.given for name in criteria)
+
+    @property
+    def _measured(self) -> list[Json]:
+        return [value for value in self.given.values() if isinstance(value, dict)]
+
+    @property
+    def is_telling(self) -> bool:
+        """True when all required inputs are given, and more than a few: the text wants the result without naming it."""
+        return self.is_complete and not self.unclear and len(self.given) >= _ENOUGH_UNNAMED and len(self._measured) >= 2
+
+    def is_all(self, text: str) -> bool:
+        """Return whether ``text`` says nothing but the inputs, so that only this result can be meant."""
+        return self.is_complete and len(self._measured) >= 2 and not self.calculator.other_words(text)
+
+    def wanted(self, text: str) -> bool:
+        """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
+        if self._states_result(text):
+            return False
+        others, known = len(self.calculator.other_words(text)), len(self.given) + len(self.unclear)
+        lacks_one = self._lacks_one and (known >= 2 or others <= _MOST_WITH_ONE)
+        several = others <= _MOST_OTHER_WORDS and known >= 2
+        return self._asked_by(text) or several or lacks_one or self._is_request(text)
+
+    def _is_request(self, text: str) -> bool:
+        """Return whether ``text`` is a score's name alone, or a name with a patient or a value: "eGFR with Cr 120"."""
+        others = len(self.calculator.other_words(text))
+        if _ASKS.search(text):
+            return self._describes and not others
+        if self._describes:
+            return others <= (_MOST_WITH_ONE if self._measured else _MOST_OTHER_WORDS)
+        return bool(self.calculator.criteria) and not others
+
+    @property
+    def _describes(self) -> bool:
+        """Whether anything is given beside criteria, which may be the topic: "Wells score in cancer"."""
+        return bool(self.unclear) or any(not isinstance(value, bool) for value in self.given.values())
+
+    @property
+    def _lacks_one(self) -> bool:
+        """Whether all needed inputs but one are given, with a value other than the age, or with several criteria."""
+        measured = any(value["unit"] != "years" for value in self._measured)
+        several = sum(name in self.given for name in self.calculator.criteria) >= _SEVERAL_CRITERIA
+        needed = len(self.calculator.required) + len(self.calculator.either[:1])
+        lacks_one = len(self._open_inputs) == 1 < needed
+        return lacks_one and (several or (measured and self._states_a_criterion))
+
+    def alone(self, text: str) -> bool:
+        """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
+        others = self.calculator.other_words(text)
+        if len(others) > (0 if _ASKS.search(text) else _MOST_OTHER_WORDS) and not self._asked_by(text):
+            return False
+        takes_drugs = any(schema["type"] == "array" for schema in self.calculator.properties.values())
+        return takes_drugs or not any(map(has_drug_stem, others))
+
+    def _asked_by(self, text: str) -> bool:
+        return _WANTED.search(text) is not None or self.is_complete
+
+    def _states_result(self, text: str) -> bool:
+        """Return whether a number beside the calculator's name is its result and no input."""
+        results = values_with_unit(text, self.calculator.result_units)
+        for match in re.finditer(self.calculator.named_value, text):
+            of_result = any(found.end > match.end("after") >= found.start for found in results)
+            if match["after"] and is_time(text, match.end()) and not of_result:
+                continue
+            given = [match.end(side) for side in ("before", "after") if match[side]]
+            are_inputs = all(any(start < place <= end for start, end in self.spans) for place in given)
+            if not are_inputs or (of_result and not self._corrects(text, match.span())):
+                return True
+        return False
+
+    def _corrects(self, text: str, name: Span) -> bool:
+        """Return whether the number behind a name such as "corrected calcium" is the value to correct."""
+        names_input = bool(self.calculator.names_inside(text, name))
+        return names_input and self.is_complete and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
+
+
+class DeclaredCalculator:
+    """A function with its names, and its inputs by kind."""
+
+    def __init__(self, function: FunctionToolIn) -> None:
+        self.name = function.name
+        self._root: Json = function.parameters or {}
+        self._names = any_of(listed(function.description or "", "Also") or [function.name])
+        self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names}){_PER_DAY}(?:{_TO_VALUE}(?P<after>{NUMBER}))?"
+        """The name with a number before or behind it."""
+        self.result_units = listed(function.description or "", "Result in")
+        self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
+        self.criteria = [name for name, part in self.properties.items() if part["type"] == "boolean"]
+        self.either = [name for name, part in self.properties.items() if _EITHER in part["description"]]
+        """Inputs that replace each other."""
+        self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
+
+    def _plain(self, schema: object) -> Json:
+        """Return the schema without null and references; its kind and its description are always there."""
+        part = part_of(schema, self._root)
+        return {"description": "", **part.schema, "type": part.kind}
+
+    def _fields(self, schema: Json) -> dict[str, Json]:
+        """Return the parts of an item of a list."""
+        item = self._plain(schema.get("items"))
+        return {name: self._plain(part) for name, part in item.get("properties", {}).items()}
+
+    def other_words(self, text: str) -> list[str]:
+        """Return the words of ``text`` that are neither the calculator's name nor a part of its inputs."""
+        schemas = [part for one in self.properties.values() for part in (one, *self._fields(one).values())]
+        names = [name for schema in schemas for name in aliases(schema)]
+        rest = re.sub("|".join(filter(None, (self._names, any_of(names)))), " ", text)
+        units = [unit for schema in schemas for unit in self.units(schema)]
+        spans = [(found.start, found.end) for found in values_with_unit(rest, units)]
+        return [word for word in _WORD.findall(blanked(rest, spans)) if not _has_no_topic(word)]
+
+    def mentions(self, text: str) -> list[Span]:
+        """Return where ``text`` names the calculator."""
+        return [match.span() for match in re.finditer(rf"(?:{self._names}){_PER_DAY}", text)]
+
+    def names_inside(self, text: str, mention: Span) -> list[Span]:
+        """Return where a mention contains the name of a measured input: the end of "corrected calcium"."""
+        inside = any_of(name for schema in self.properties.values() if self.units(schema) for name in aliases(schema))
+        return [match.span() for match in re.compile(inside or "(?!)").finditer(text, *mention)]
+
+    def read(self, text: str) -> StatedInputs:
+        """Return the inputs that ``text`` states."""
+        reading = StatedInputs(self)
+        rest = blanked(text, self._without_inputs(text))
+        self._read_quantities(self.properties, rest, reading)
+        for name, schema in self.properties.items():
+            if isinstance(schema.get("enum"), list):
+                value: Any = only_option(schema, rest)
+            elif schema["type"] == "boolean":
+                value = finding(schema, rest)
+            elif schema["type"] == "array":
+                value = self._items(schema, rest) or None
+            else:
+                continue
+            if value is not None:
+                reading.given[name] = value
+        if _NO_OTHERS.search(rest):
+            reading.given |= dict.fromkeys((name for name in self.criteria if name not in reading.given), False)
+        return reading
+
+    def _without_inputs(self, text: str) -> list[Span]:
+        """Return the mentions of the calculator, each up to the input that it ends with."""
+        mentions = self.mentions(text)
+        ends = [[start for start, end in self.names_inside(text, one) if end == one[1]] for one in mentions]
+        return [(one[0], min(end, default=one[1])) for one, end in zip(mentions, ends, strict=True)]
+
+    def _read_quantities(self, properties: dict[str, Json], text: str, reading: StatedInputs) -> None:
+        """Read values by the name of their input, then those of needed ones by a unit that only one input takes."""
+        units = {name: found for name, schema in properties.items() if (found := self.units(schema))}
+        needed = [units[name] for name in units if _OPTIONAL not in properties[name]["description"]]
+        for name, accepted in units.items():
+            _keep(reading, name, named_values(text, listed(properties[name]["description"], "Also"), accepted))
+        for name, accepted in units.items():
+            rivals = needed if accepted in needed else list(units.values())
+            own = [unit for unit in accepted if sum(unit in others for others in rivals) == 1]
+            known = name in reading.given or name in reading.unclear
+            description = properties[name]["description"]
+            if not known and (_OPTIONAL not in description or _EITHER in description):
+                stated = [one for one in values_with_unit(text, own) if not self._is_another(one, text)]
+                _keep(reading, name, stated)
+
+    def _is_another(self, value: Measured, text: str) -> bool:
+        """Return whether a concentration has another name before it: ``bilirubin 2 mg/dl`` is no creatinine."""
+        name = _NAME_BEFORE.search(text, 0, value.start) if (value.unit or "").endswith(_PER_VOLUME) else None
+        return name is not None and bool(self.other_words(name[0]))
+
+    def units(self, schema: Json) -> list[str]:
+        """Return the units that a value takes; none for an input of another kind."""
+        if not is_quantity(schema):
+            return []
+        unit = self._plain(schema["properties"]["unit"])
+        return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
+
+    def _items(self, schema: Json, text: str) -> list[Json]:
+        """One object for each mention of an option of the items' choice, read from the words up to the next one."""
+        fields = self._fields(schema)
+        choice = next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), None)
+        if choice is None:
+            return []
+        found: list[Json] = []
+        for option, words in by_option(fields[choice], text):
+            part = StatedInputs(self)
+            self._read_quantities(fields, words, part)
+            read = {name: part.given.get(name) for name in fields}
+            found.append({**read, choice: option})
+        return found
+
+
+def _keep(reading: StatedInputs, name: str, stated: Sequence[Measured]) -> None:
+    """Keep the one value that is stated; of several different ones none is the input."""
+    free = [one for one in stated if not any(start < one.end and one.start < end for start, end in reading.spans)]
+    reading.spans += [(one.start, one.end) for one in free]
+    found = [one for one in free if not one.is_other]
+    usual = next((one.unit for one in found if one.unit), "")
+    amounts = [one.value * UNITS.get((one.unit or usual).casefold(), ("", 1.0))[1] for one in found]
+    if found and max(amounts) <= min(amounts) * _SAME:
+        reading.given[name] = {"value": found[0].value, "unit": found[0].unit}
+    elif found:
+        reading.unclear.add(name)
+
+
+def is_quantity(schema: object) -> bool:
+    """Return whether an input is a number with a unit."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(properties, dict) and set(properties) == {"value", "unit"}
+
+
+def _has_value(value: Any) -> bool:
+    """Return whether an input is given, and in a list something measured of every item."""
+    parts = value if isinstance(value, list) else []
+    return all(any(isinstance(each, dict) for each in one.values()) for one in parts)
+
+
+def _has_no_topic(word: str) -> bool:
+    """Return whether ``word`` is a function word, a unit or one for the patient."""
+    if word in word_list("stop") or word in UNITS or PERSON.fullmatch(word):
+        return True
+    return any(ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS for language in FOREIGN_LANGUAGES)
