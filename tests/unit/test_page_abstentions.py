@@ -84,6 +84,7 @@ def test_the_buttons_speak_the_readers_language() -> None:
         ([], PageOptions(guidelines=False, drugs=False), False, Outcome(), True),
         ([output(error="Away.")], PageOptions(), False, Outcome(), False),
         ([output("add_guideline")], PageOptions(), False, Outcome(), False),
+        ([output(), output("calculate_egfr", {"needs": "eGFR needs: Sex."})], PageOptions(), False, Outcome(), False),
         ([output()], PageOptions(), False, Outcome(kind="incomplete", reason="stopped"), False),
     ],
 )

@@ -43,7 +43,12 @@ def _match_of(output: FunctionOutput) -> object:
 
 
 def abstained(outcome: Outcome, outputs: Outputs, options: PageOptions, *, cited: bool) -> bool:
-    """Return whether an answer has no source although one was searched for or none may be searched."""
+    """Return whether an answer has no source although one was searched for or none may be searched.
+
+    A calculator's question for its inputs is an answer, which the reader completes.
+    """
+    if any(isinstance(output.output, dict) and "needs" in output.output for output in outputs):
+        return False
     may_look = options.guidelines or options.drugs
     # With or without results; adding a file is no search.
     searched = any(output.error is None and output.name != ADD_FILE for output in outputs)
