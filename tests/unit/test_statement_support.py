@@ -8,6 +8,7 @@ from chat_app.agent.statements.bindings import bindings
 from chat_app.agent.statements.polarity import reverses
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
+from tools.calculators import calculator_tools
 from tools.language.figures import Figure, figures, rates
 from tools.language.inn_stems import has_drug_stem
 from tools.types import Passage
@@ -48,6 +49,22 @@ def reasons(statement: str, text: str = TEXT) -> list[str]:
 )
 def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement: str) -> None:
     assert reasons(statement) == []
+
+
+@pytest.mark.parametrize(("rate", "found"), [("1,5 %", []), ("2,5 %", ["number"])])
+def test_decimal_commas_of_the_source_are_read_like_those_of_the_statement(rate: str, found: list[str]) -> None:
+    text = "Stufe eins. Letalität niedrig (1,5 %); ambulante Behandlung ist wahrscheinlich geeignet."
+    assert reasons(f"Die Letalität ist niedrig mit {rate}, eine ambulante Behandlung ist geeignet.", text) == found
+
+
+def test_no_line_of_a_calculation_is_doubted_but_its_reverse_is() -> None:
+    tool = next(tool for tool in calculator_tools() if tool.name == "calculate_opioid_mme")
+    dose, twice = {"value": 10, "unit": "mg"}, {"value": 2, "unit": "times a day"}
+    output = tool.call(opioids=[{"drug": "oxycodone", "dose": dose, "frequency": twice}])
+    lines = output.passages[0].text.splitlines()
+    assert [line for line in lines if unsupported(line, output.passages)] == []
+    (note,) = (line for line in lines if "Do not use" in line)
+    assert unsupported(note.replace("Do not use", "Use"), output.passages)
 
 
 RECORD = (

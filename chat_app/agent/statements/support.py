@@ -79,13 +79,15 @@ def unsupported(
 ) -> tuple[Problem, ...]:
     """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
     plain = _plain(_LEAD.sub("", statement))
-    sources = [_source(passage.text, f"{passage.title}. {passage.version}. {passage.section}") for passage in passages]
+    is_english = _ENGLISH.search(plain) is not None or language_of(plain) == "en"
+    texts = [_text(passage) for passage in passages]
+    if not is_english:
+        plain, *texts = map(with_decimal_points, (plain, *texts))
+    contexts = [f"{passage.title}. {passage.version}. {passage.section}" for passage in passages]
+    sources = list(map(_source, texts, contexts))
     units = [unit for source in sources for unit in source.units]
     if any(unit.text == plain for unit in units):
         return ()
-    is_english = _ENGLISH.search(plain) is not None or language_of(plain) == "en"
-    if not is_english:
-        plain = with_decimal_points(plain)
     said = frozenset(terms(plain))
     if not passages or len(said) < 2:
         return ()
@@ -110,6 +112,11 @@ def unsupported(
         known = frozenset(terms(" ".join(source.whole for source in sources)))
         found += [Problem("wording", plain)] if len(said & known) / len(said) < _UNRELATED else []
     return tuple(found)
+
+
+def _text(passage: Passage) -> str:
+    """Return the text of ``passage``; the lines of a calculation are not wrapped, so each is a paragraph."""
+    return passage.text.replace("\n", "\n\n") if passage.kind == "calculation" else passage.text
 
 
 def _shortens(statement: str, sentence: str) -> bool:
