@@ -82,6 +82,15 @@ def test_a_unit_that_alone_is_plausible_is_taken_and_said(value: float, unit: st
     assert f"plausible only in {unit}" in str(output.output["notes"])
 
 
+@pytest.mark.parametrize(("weight", "is_unusual"), [(300, True), (201, True), (200, False), (35, False), (30, True)])
+def test_an_unusual_value_is_computed_with_and_remarked_on(weight: float, *, is_unusual: bool) -> None:
+    given = {"age": (50, "years"), "weight": (weight, "kg"), "creatinine": (1, "mg/dl")}
+    inputs = {name: {"value": value, "unit": unit} for name, (value, unit) in given.items()}
+    output = call("creatinine_clearance", sex="male", **inputs).output
+    assert isinstance(output, dict)
+    assert ("Check Body weight, actual unless stated otherwise: " in str(output["notes"])) is is_unusual
+
+
 def test_a_unit_that_could_be_another_is_asked_for() -> None:
     asked = needs(call("bsa", weight={"value": 72, "unit": None}, height={"value": 175, "unit": "cm"}))
     assert asked == "Give the unit of Body weight (kg or lb)."

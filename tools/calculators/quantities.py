@@ -1,7 +1,7 @@
 """Measured values with their units, and the range in which each is plausible.
 
 Each kind lists its units, and the factor of each to the first. A value outside the range is a slip of the keyboard or
-of the unit, so the tool asks instead of computing.
+of the unit, so the tool asks instead of computing. One outside the typical range is computed with and remarked on.
 """
 
 from collections.abc import Mapping
@@ -27,6 +27,8 @@ class Quantity(Frozen, Generic[Unit]):
     """Each unit with its factor to the first one."""
     PLAUSIBLE: ClassVar[tuple[float, float]] = (0, 0)
     """The lowest and highest plausible value, in the first unit."""
+    TYPICAL: ClassVar[tuple[float, float]] = (0, float("inf"))
+    """The range outside of which a plausible value is computed with, and the result says that it is unusual."""
     USUAL: ClassVar[bool] = False
     """True when a number without a unit is always in the first one."""
 
@@ -46,7 +48,10 @@ class Quantity(Frozen, Generic[Unit]):
         return given if self.amount == self.value else f"{given} ({self.amount:.4g} {translate(first)})"
 
     def checked(self, label: str) -> tuple[Self, str]:
-        """Return the quantity with a unit, and a note if the unit was inferred; raise ``InputNeeded``."""
+        """Return the quantity with a unit, and a note if that was inferred or the value is unusual.
+
+        Raise ``InputNeeded`` for an implausible value, and where the unit must be given.
+        """
         low, high = self.PLAUSIBLE
         if self.unit is None and len(self.FACTORS) > 1 and not self.USUAL:
             fitting = [unit for unit, factor in self.FACTORS.items() if low <= self.value * factor <= high]
@@ -61,17 +66,25 @@ class Quantity(Frozen, Generic[Unit]):
             told = "Check {label}: {value} is outside the accepted range of {low} to {high} {unit}."
             bounds = {"low": f"{low:g}", "high": f"{high:g}", "unit": translate(next(iter(self.FACTORS)))}
             raise InputNeeded(translate(told, label=label, value=self.text, **bounds))
+        if not self.TYPICAL[0] <= self.amount <= self.TYPICAL[1]:
+            return self, translate("Check {label}: {value} is unusual.", label=label, value=self.text)
         return self, ""
 
 
 def _kind(
-    name: str, about: str, factors: Mapping[str, float], plausible: tuple[float, float], *, usual: bool = False
+    name: str,
+    about: str,
+    factors: Mapping[str, float],
+    plausible: tuple[float, float],
+    *,
+    usual: bool = False,
+    typical: tuple[float, float] = Quantity.TYPICAL,
 ) -> type[Quantity[Any]]:
     """Return a kind of quantity whose schema takes the units of ``factors`` alone."""
     base: Any = Quantity
     option: Any = Literal
     kind = cast("type[Quantity[Any]]", create_model(name, __base__=base[option[tuple(factors)]], __doc__=about))
-    kind.FACTORS, kind.PLAUSIBLE, kind.USUAL = factors, plausible, usual
+    kind.FACTORS, kind.PLAUSIBLE, kind.USUAL, kind.TYPICAL = factors, plausible, usual, typical
     return kind
 
 
@@ -82,10 +95,10 @@ KINDS: Final[Mapping[str, type[Quantity[Any]]]] = {
     kind.__name__: kind
     for kind in (
         _kind("AdultAge", "Age of an adult.", _AGE, (18, 120), usual=True),
-        _kind("Weight", "Body weight; 1 lb = 0.45359237 kg.", _MASS, (2, 400)),
-        _kind("AdultWeight", "Body weight of an adult.", _MASS, (25, 400)),
+        _kind("Weight", "Body weight; 1 lb = 0.45359237 kg.", _MASS, (2, 400), typical=(2, 200)),
+        _kind("AdultWeight", "Body weight of an adult.", _MASS, (25, 400), typical=(35, 200)),
         _kind("Height", "Height or length; 1 in = 2.54 cm.", _LENGTH, (40, 250)),
-        _kind("AdultHeight", "Height of an adult.", _LENGTH, (100, 250)),
+        _kind("AdultHeight", "Height of an adult.", _LENGTH, (100, 250), typical=(130, 210)),
         _kind("CalfDifference", "Difference between the circumferences of both calves.", {"cm": 1}, (0, 30)),
         _kind("Creatinine", "Serum creatinine; 1 mg/dl = 88.4 µmol/l.", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.15, 25)),
         _kind("Bilirubin", "Total bilirubin; 1 mg/dl = 17.1 µmol/l.", {"mg/dl": 1, "µmol/l": 1 / 17.1}, (0.05, 80)),
