@@ -18,6 +18,7 @@ from tools.language.stemming import stem
 from tools.language.terms import terms
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage, entries
 from tools.language.vocabulary.common_words import LANGUAGES, Language, ranks, rareness
+from tools.language.vocabulary.text_language import language_of_questions
 from tools.language.word_lists import word_entries, word_lines
 
 LISTS = sorted(
@@ -109,3 +110,19 @@ def test_most_medicines_are_told_by_their_endings() -> None:
     names = [name for name in medicine_names() if " " not in name]
     told = [name for name in names if has_drug_stem(name)]
     assert len(told) > 0.6 * len(names), sorted({*names} - {*told})
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Wells LE Puls 110, Z.n. TVT", "de"),
+        ("HAS-BLED Mann 71, Leberzirrhose", "de"),
+        ("Albuminkorrigiertes Calcium bei Ca 2,1 mmol/l, Albumin 30 g/l", "de"),
+        ("CURB-65 de 1, vive solo, ¿ingreso?", "es"),
+        ("Wells PE pulse 110, previous DVT", "en"),
+        ("Apixaban 2.5 vs 5 mg: 81 yo, 58 kg, creatinine 1.2 mg/dL in AF", "en"),
+        ("COPD 81 yo, HTN", "en"),
+    ],
+)
+def test_names_of_scores_and_abbreviations_tell_no_language(question: str, language: Language) -> None:
+    assert language_of_questions(question) == language

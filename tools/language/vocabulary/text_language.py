@@ -13,10 +13,13 @@ from tools.language.vocabulary.clinical_vocabulary import (
     translations,
 )
 from tools.language.vocabulary.common_words import LANGUAGES, Language, frequency
+from tools.language.word_lists import word_entries
 
 _WORD: Final = re.compile(r"\b[^\W\d_]{2,}\b")
 _LEAD: Final = 0.36
 """Likelihood by which a language must lead another one that has some of the words: that of its thousandth word."""
+_LONGEST_SYMBOL: Final = 3
+"""Letters of a unit that is no word: "yo", not "Jahre"."""
 _CLINICAL: Final = 0.5
 """Likelihood of a clinical word that is no English one, whose frequency in ordinary texts tells little."""
 
@@ -30,8 +33,13 @@ def language_of(*texts: str) -> Language:
 
 
 def language_of_questions(*questions: str) -> Language:
-    """Like ``language_of``, without units: a question of figures would pass for a language that lists them."""
-    return language_of(*(" ".join(word for word in text.split() if word.casefold() not in UNITS) for text in questions))
+    """Like ``language_of``, without symbols of units: a question of figures would pass for a language that has them."""
+    return language_of(*(" ".join(word for word in text.split() if not _is_symbol(word)) for text in questions))
+
+
+def _is_symbol(word: str) -> bool:
+    unit = word.strip(",.;:?!()").casefold()
+    return unit in UNITS and len(unit) <= _LONGEST_SYMBOL
 
 
 def _told_language(text: str) -> Language | None:
@@ -49,14 +57,19 @@ def _told_language(text: str) -> Language | None:
 
 
 def _likelihood(words: list[str], language: Language) -> float:
-    clinical = (_CLINICAL if language in _clinical_in(word.lower()) else 0.0 for word in words)
+    clinical = (_CLINICAL if language in _clinical_in(word) else 0.0 for word in words)
     ordinary = (0.0 if word.isupper() else frequency(word.lower(), language) for word in words)
     return sum(map(max, ordinary, clinical))
 
 
-def _clinical_in(word: str) -> list[Language]:
-    """Return the languages in which ``word`` is a clinical one; a word that English shares is no foreign one."""
+def _clinical_in(written: str) -> list[Language]:
+    """Return the languages in which a word is a clinical one; a word that English shares is no foreign one.
+
+    Abbreviations and eponyms are no English words: every language has them.
+    """
+    word = written.lower()
     foreign: list[Language] = [name for name in FOREIGN_LANGUAGES if any(translations([word], name))]
-    own: list[Language] = [] if foreign else ["en"]
+    is_of_all = written.isupper() or bool(abbreviation_meanings(word)) or word in word_entries("eponyms")
+    own: list[Language] = [] if foreign or is_of_all else ["en"]
     shared = is_english(word) or (foreign and abbreviation_meanings(word))
     return own if shared else foreign
