@@ -27,9 +27,10 @@ _EITHER: Final = "give this or"
 _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
 _ASKS: Final = re.compile(
     r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
-    r"|wozu|ab|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
+    r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
 )
-"""A word that makes a question of more than a name: "what CHA2DS2-VASc needs anticoagulation"."""
+"""A word that asks for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
+_RESULT: Final = ("score", "value", "wert")
 _TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
 _PER_DAY: Final = r"(?: 1 times a day)?"
 """Behind a name: of the result, no input."""
@@ -105,16 +106,15 @@ class StatedInputs:
 
     def _is_request(self, text: str) -> bool:
         """Return whether ``text`` is a score's name alone, or a name with a patient or a value: "eGFR with Cr 120"."""
-        others = len(self.calculator.other_words(text))
-        if _ASKS.search(text):
-            return self._describes and not others
+        others = self.calculator.other_words(text)
         if self._describes:
-            return others <= (_MOST_WITH_ONE if self._measured else _MOST_OTHER_WORDS)
-        return bool(self.calculator.criteria) and not others
+            is_open = bool(self._measured) and not _ASKS.search(text) and not any(map(has_drug_stem, others))
+            return len(others) <= (_MOST_OTHER_WORDS if is_open else 0)
+        return bool(self.calculator.criteria) and not (self.given or others or _ASKS.search(text))
 
     @property
     def _describes(self) -> bool:
-        """Whether anything is given beside criteria, which may be the topic: "Wells score in cancer"."""
+        """Whether anything is given beside criteria, which may be the topic: "HAS-BLED and NSAIDs"."""
         return bool(self.unclear) or any(not isinstance(value, bool) for value in self.given.values())
 
     @property
@@ -294,7 +294,7 @@ def _has_value(value: Any) -> bool:
 
 
 def _has_no_topic(word: str) -> bool:
-    """Return whether ``word`` is a function word, a unit or one for the patient."""
-    if word in word_list("stop") or word in UNITS or PERSON.fullmatch(word):
+    """Return whether ``word`` is a function word, a unit, or one for the patient or the result."""
+    if word in word_list("stop") or word in UNITS or word in _RESULT or PERSON.fullmatch(word):
         return True
     return any(ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS for language in FOREIGN_LANGUAGES)
