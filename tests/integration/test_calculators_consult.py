@@ -95,8 +95,11 @@ async def test_a_german_question_is_answered_in_german(server: str, redis_url: s
         answered = await consult(agent, "115 µmol/l", conversation_id=conversation)
         switched = await consult(agent, "What is the BMI of a man of 80 kg and 180 cm?", conversation_id=conversation)
         of_figures = await consult(agent, "BMI 80 kg 180 cm")
+        of_names = await consult(agent, "HAS-BLED Mann 71, Leberzirrhose")
 
     assert text_of(asked) == "Für „eGFR“ fehlen noch: Serumkreatinin (mg/dl oder µmol/l)."
+    assert "Ergebnis: HAS-BLED 2 von 9 Punkten" in text_of(of_names)
+    assert not any(event.type == "statements_checked" for event in of_names)
     answer = text_of(answered)
     assert "**eGFR (CKD-EPI 2021, Kreatinin)**" in answer
     assert "Angaben: Alter: 67 Jahre; Geschlecht: weiblich; Serumkreatinin: 115 µmol/l (1.301 mg/dl)" in answer
