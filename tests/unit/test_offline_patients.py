@@ -120,3 +120,19 @@ def test_what_is_said_of_the_class_is_near_to_what_is_asked_of_a_member() -> Non
     text = answer("zorbistatin and alcohol together?", other, of_class, dosage=["The usual amount is 5 mg a day."])
     assert order(text, of_class)
     assert not order(text, other, of_class)
+
+
+def test_of_a_medicine_that_is_not_loaded_no_other_ones_dose_is_quoted() -> None:
+    note = "plaxiol is another name of plaxiamine, which is not in the drug database."
+    passages = [
+        {"cite": "[1]", "document": "Guide", "text": "The maximum dose of metformin is 2 g."},
+        {"cite": "[2]", "document": "Guide", "text": "Keep haemoglobin below 12 g/dL as the maximum with plaxiol."},
+    ]
+    search = ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": passages}))
+    found = {"results": [], "did_you_mean": [], "note": note, "absent": True}
+    text = compose(
+        "plaxiol maximum dose", gather([search, ToolOutput("search_drug_database", "{}", json.dumps(found))])
+    ).text
+    assert "metformin" not in text
+    assert "with plaxiol. [2]" in text
+    assert note in text

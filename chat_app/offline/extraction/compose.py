@@ -50,9 +50,13 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft(language_of(newest or question))
     _offered_names(draft, evidence)
-    opening = draft.text
+    offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)
     selection = select(asked, [*labels, *evidence.passages])
+    unknown = list(dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent))
+    for note in () if selection.answers else unknown:
+        draft.paragraph(note)
+    opening = draft.text
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
         _pairs(draft, evidence, aside=False)
@@ -86,7 +90,9 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
         _titled(draft, calculated)
-    _empty_handed(draft, evidence)
+    _empty_handed(draft, evidence, nothing=draft.text == opening and not offers)
+    for note in unknown if selection.answers else ():
+        draft.paragraph(note)
     return draft.answer()
 
 
@@ -105,6 +111,7 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
         subjects=evidence.subjects(question),
         medicines=evidence.medicines,
         classes=evidence.classes,
+        notes=[lookup.absent for lookup in evidence.lookups],
     )
     return asked, [passage for record in evidence.named for passage in label_passages(record)]
 
@@ -258,16 +265,14 @@ def _titled(draft: Draft, block: TitledLines) -> None:
     draft.lines(block.title, ((Unit(line), EvidencePassage(line, cite=block.cite)) for line in block.lines))
 
 
-def _empty_handed(draft: Draft, evidence: Evidence) -> None:
+def _empty_handed(draft: Draft, evidence: Evidence, *, nothing: bool) -> None:
     """Name failed searches; if nothing was found, also name what was searched."""
     if evidence.failures:
         draft.say(phrases.FAILED, names=list(dict.fromkeys(evidence.failures)))
-    elif not draft.text:
+    elif nothing:
         places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
         places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
         draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
-    for absent in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
-        draft.paragraph(absent)
 
 
 def _offered_names(draft: Draft, evidence: Evidence) -> None:

@@ -89,6 +89,8 @@ class Question:
     """The names and classes of the drugs asked about, each as its stems; empty where no drug is named."""
     medicines: tuple[frozenset[str], ...] = ()
     """The names of the drugs among them."""
+    unknown: frozenset[int] = frozenset()
+    """The places of the terms that name a medicine which the drug database does not have."""
     sections: frozenset[str] = frozenset()
     """The sections of a label that are asked for."""
     populations: frozenset[Population] = frozenset()
@@ -181,6 +183,7 @@ def read_question(
     subjects: Iterable[str] = (),
     medicines: Iterable[str] = (),
     classes: Iterable[tuple[str, str]] = (),
+    notes: Iterable[str] = (),
 ) -> Question:
     """The question with its terms.
 
@@ -191,6 +194,7 @@ def read_question(
         subjects: Names and classes of the drugs that the question names.
         medicines: The names among them.
         classes: Each name of a medicine with each class that it belongs to.
+        notes: What the drug search says of medicines that it does not have; it names them.
     """
     told = {term.term: term for term in known}
     named = tuple(filter(None, map(term_set, subjects)))
@@ -209,11 +213,18 @@ def read_question(
         asked,
         named,
         tuple(filter(None, map(term_set, medicines))),
+        _named_in(" ".join(notes), stems),
         _sections(text, asked, newest),
         frozenset(populations_in(asked)),
         absence(text).denied.difference(*named),
         frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
     )
+
+
+def _named_in(notes: str, stems: Sequence[str]) -> frozenset[int]:
+    """Return the places of the terms that ``notes`` name, but for those of the notes' other words."""
+    words = term_set(notes) - term_set(f"{ASKING} name database")
+    return frozenset(place for place, stem in enumerate(stems) if stem in words)
 
 
 def _is_unread(stem: str) -> bool:

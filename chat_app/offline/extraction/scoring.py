@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from chat_app.offline.extraction.drug_parts import PATIENTS_OF, section_terms
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.records.drug_record import DOSE_SECTIONS
 from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
@@ -115,7 +116,7 @@ class Scored(_Candidate):
 def scored(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> list[Scored]:
     """Every unit that may answer, in reading order.
 
-    Left out are repeats, and what is said of other patients.
+    Left out are repeats, and what is said of other patients, or of other medicines where one is named.
     """
     candidates = _candidates(question, passages)
     others = _others(question, candidates)
@@ -126,7 +127,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     shares = _shares(_judged(question, candidates, rare))
     found: list[Scored] = []
     for each in candidates:
-        if each.place in unfit:
+        missing = bool(question.unknown) and question.unknown.isdisjoint(each.own | each.headed | each.near)
+        if each.place in unfit or ((missing or each.place in others) and _names_any(each.unit)):
             continue
         previous = candidates[each.place - 1] if each.place else None
         features = _features(question, each, previous, rarity, aside=each.place in others)
@@ -256,6 +258,11 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
         if not about:
             others.add(place)
     return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
+
+
+def _names_any(unit: Unit) -> bool:
+    """Return whether a unit, or its table's caption, names a medicine or a class of medicines."""
+    return label_terms().names_any(_with_caption(unit))
 
 
 def _with_caption(unit: Unit) -> str:
