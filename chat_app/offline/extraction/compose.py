@@ -53,9 +53,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)
     selection = select(asked, [*labels, *evidence.passages])
-    unknown = list(dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent))
-    for note in () if selection.answers else unknown:
-        draft.paragraph(note)
+    if not selection.answers:
+        _not_loaded(draft, evidence)
     opening = draft.text
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
@@ -69,12 +68,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
             selection = select(asked, [*labels, *evidence.passages], doses=False)
         noted = draft.text if selection.quotes and not said else opening
     parts = record_parts(question)
-    if parts:
-        _classes(draft, evidence)
-    for record in evidence.named:
-        _record(draft, parts, record)
-    for output in evidence.fields:
-        _titled(draft, output)
+    _facts(draft, parts, evidence)
     facts = draft.text != opening
     dose = gives_values(question)
     silent = leads and not any(pair.said for pair in evidence.pairs)
@@ -91,8 +85,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for calculated in evidence.calculations:
         _titled(draft, calculated)
     _empty_handed(draft, evidence, nothing=draft.text == opening and not offers)
-    for note in unknown if selection.answers else ():
-        draft.paragraph(note)
+    if selection.answers:
+        _not_loaded(draft, evidence)
     return draft.answer()
 
 
@@ -225,6 +219,22 @@ def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]
         turns[kind] += 1
     chosen = sorted((other, place) for other, _, place in sorted(in_turn)[:most])
     return [lines[place] for _, place in chosen]
+
+
+def _not_loaded(draft: Draft, evidence: Evidence) -> None:
+    """Say which of the medicines are not in the drug database."""
+    for note in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
+        draft.paragraph(note)
+
+
+def _facts(draft: Draft, parts: Collection[str], evidence: Evidence) -> None:
+    """Add the fields of records that the question asks for, and those of other tools' outputs."""
+    if parts:
+        _classes(draft, evidence)
+    for record in evidence.named:
+        _record(draft, parts, record)
+    for output in evidence.fields:
+        _titled(draft, output)
 
 
 def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
