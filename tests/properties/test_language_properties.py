@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.strategies import sequences
+from tools.language.figures import UNITS
 from tools.language.folding import fold, folded
 from tools.language.quotes import cuts_word, find_span, marked_segments, quotes_in
 from tools.language.sentences import sentence_spans, sentences
@@ -101,7 +102,7 @@ def test_no_sentence_ends_inside_a_number_or_behind_an_abbreviation(text: str) -
         last = text[start:end].rsplit(maxsplit=1)[-1]
         following = text[end:].split()
         if following and "\n" not in text[end : text.index(following[0], end)] and following[0] not in "•–":
-            assert last.rstrip(".").lower() not in word_list("abbreviations") - word_list("abbreviations_of_units")
+            assert last.rstrip(".").lower() not in word_list("abbreviations") - UNITS.keys()
 
 
 @given(st.text(max_size=80))

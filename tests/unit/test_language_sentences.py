@@ -27,6 +27,12 @@ from tools.language.sentences import last_sentence, sentence_spans, sentences
         "Am 3. Tag z.B. Ibuprofen bzw. Paracetamol, ca. 400 mg, absetzen.",
         "Abb. 3 zeigt den Verlauf.",
         "It is measured at an age of\nat least 65 years.",
+        "Not recommended for pts. Older than 65 years of age get it.",
+        "Do not exceed wt. 10 kg per dose.",
+        "Not for carriers of Hep. B in any phase.",
+        "No more than 2 tbl. Paracetamol a day.",
+        "Nicht für Kinder unter 2 J. Ibuprofen geben.",
+        "Do not give it p.r.n. Morphine is for regular use.",
     ],
 )
 def test_no_sentence_ends_at_an_abbreviation_number_or_list_mark(whole: str) -> None:
@@ -41,6 +47,8 @@ def test_no_sentence_ends_at_an_abbreviation_number_or_list_mark(whole: str) -> 
         ("Inject over 10 min. Repeat it once.", ["Inject over 10 min.", "Repeat it once."]),
         ("Take vitamin D. Avoid the sun.", ["Take vitamin D.", "Avoid the sun."]),
         ("The answer is no. Stop it.", ["The answer is no.", "Stop it."]),
+        ("Check for CKD. Stop it.", ["Check for CKD.", "Stop it."]),
+        ("It is given i.v. once. Wait 2 h. Repeat it.", ["It is given i.v. once.", "Wait 2 h.", "Repeat it."]),
         ("In the U.S. It is rare.", ["In the U.S.", "It is rare."]),
         ("Start A.\n2. Stop B.", ["Start A.", "2. Stop B."]),
         (

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tools.language.figures import UNITS
+from tools.language.vocabulary.clinical_vocabulary import ends_sentences
 from tools.language.word_lists import word_list
 
 BULLETS: Final = "■●•▪◆◦‣►▸✓❏☐□"
@@ -32,6 +34,8 @@ _CLOSE_REACH: Final = 24
 """Characters of a full stop with the quotation marks and reference numbers behind it."""
 _LONG_LINE: Final = 60
 """Characters; a line this long without an end was wrapped."""
+_LONGEST_ABBREVIATION: Final = 4
+"""Letters of a word that may be an abbreviation in no list; longer unknown words are names and rare words."""
 _ABBREVIATION_REACH: Final = 24
 _BEFORE_REACH: Final = 40
 
@@ -165,15 +169,28 @@ def _is_abbreviated(text: str, start: int, stop: int, follows: int) -> bool:
     if not word or (not before and _ENUMERATOR.fullmatch(word)):
         return True
     lowered = word.lower().rstrip(".")
+    if before[-1:].isdigit() and lowered in UNITS and (len(word) > 1 or word.islower()):
+        return False
     if lowered in word_list("abbreviations"):
-        return not (before[-1:].isdigit() and lowered in word_list("abbreviations_of_units"))
+        return True
     if lowered in word_list("abbreviations_before_numbers"):
         return text[follows].isdigit() or text[follows : follows + 2].isupper()
     if word.isdigit():
         return len(word) <= 2 and before.rpartition(" ")[2].lower() in word_list("ordinal_markers")
     if len(word) == 1 and word.isupper():
-        return not text[follows].isdigit() and _NAMED.search(before) is not None
-    return _DOTTED.fullmatch(word) is not None and word.isupper() and not _begins_sentence(text, follows)
+        return before[-1:].isdigit() or (not text[follows].isdigit() and _NAMED.search(before) is not None)
+    if _DOTTED.fullmatch(word):
+        return not (word.isupper() and _begins_sentence(text, follows))
+    return _is_unknown(word)
+
+
+def _is_unknown(word: str) -> bool:
+    """Return whether ``word`` is short, no acronym, and no word with which a sentence usually ends, as in "for pts.".
+
+    Where it is not clear whether a sentence ends, it does not: a quote must not lose what is before it.
+    """
+    plain = word.isalpha() and (word.islower() or word.istitle())
+    return plain and len(word) <= _LONGEST_ABBREVIATION and not ends_sentences(word.lower())
 
 
 def _begins_sentence(text: str, at: int) -> bool:

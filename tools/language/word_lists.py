@@ -9,7 +9,6 @@ from typing import Literal
 WordList = Literal[
     "abbreviations",
     "abbreviations_before_numbers",
-    "abbreviations_of_units",
     "asking",
     "conditions",
     "negations",

@@ -85,11 +85,15 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
 def is_known_word(word: str) -> bool:
     """Return whether ``word`` is an ordinary or clinical word of one of the languages, in any form."""
     return (
-        is_ordinary(word)
-        or stem(word) in _english_stems()
+        ends_sentences(word)
         or bool(abbreviation_meanings(word))
         or any(next(translations([word], language), None) is not None for language in LANGUAGES)
     )
+
+
+def ends_sentences(word: str) -> bool:
+    """Return whether ``word``, in lower case, is an ordinary or clinical word: it is written without a full stop."""
+    return is_ordinary(word) or stem(word) in _english_stems()
 
 
 def is_english(word: str) -> bool:
