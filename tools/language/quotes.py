@@ -15,7 +15,10 @@ from tools.language.sentences import LIST_MARK, Sentence, Span, sentence_spans
 from tools.language.word_lists import word_list
 
 MIN_WORDS: Final = 4
-MIN_CHARS: Final = 20
+MIN_LETTERS: Final = 12
+"""Of a part of a sentence; a whole sentence may have fewer."""
+CLOSED: Final = (".", "!", "?", ".”", '."', ".)")
+"""How a sentence ends."""
 
 _MARKUP: Final = re.compile(r"\*\*|__|`|\\(?=[\[\]|])|(?<!\\)\||\u2063")
 """Emphasis, code, a backslash before a bracket, and what parts a table row's cells: not the source's words."""
@@ -23,6 +26,7 @@ _LEAD_MARKS: Final = re.compile(r"^(?:\s*(?:[-*+>|•]|#{1,6}|\d{1,3}[.)])\s+)+"
 _QUOTED: Final = re.compile(r"[\u201c\"]([^\u201c\u201d\"]+)[\u201d\"]")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER_JOINT: Final = ".,/–-"
+_COMPARES: Final = re.compile("[<>≤≥≦≧⩽⩾≠]")
 _CLAUSE_END: Final = re.compile(r"\s*[,;:.!?(\[–—]")
 _UNFINISHED: Final = re.compile(r"[,(–-]$")
 
@@ -60,12 +64,15 @@ def quotes_in(statement: str, source: str) -> tuple[str, ...]:
     marks. A part that begins or ends inside a sentence of the source counts only where what it leaves out
     holds no negation and no condition.
     """
-    plain = _LEAD_MARKS.sub("", _MARKUP.sub("", statement)).strip()
+    marked = _MARKUP.sub("", statement).strip()
+    plain = _LEAD_MARKS.sub("", marked).strip()
     if not plain:
         return ()
-    whole = _whole_quote(plain, source)
-    if whole:
-        return (whole,)
+    # A mark of Markdown may be a sign of the source, as in "> 80 kg".
+    for said in dict.fromkeys((plain, marked)):
+        whole = _whole_quote(said, source)
+        if whole:
+            return (whole,)
     listed = _with_lead(plain, source)
     if listed:
         return listed
@@ -127,11 +134,28 @@ def _longest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
+def is_quotable(text: str) -> bool:
+    """Return whether ``text`` says something when it is read alone: it has a few words, or is a short sentence.
+
+    A short one in which more than the first word has a capital is a name, such as a journal's.
+    """
+    first, *others = text.split() or [""]
+    is_sentence = text.endswith(CLOSED) and first.isalpha() and any(map(str.islower, others))
+    return _says_enough(text) or (is_sentence and not any(map(str.isupper, "".join(others))))
+
+
+def _says_enough(text: str) -> bool:
+    return len(text.split()) >= MIN_WORDS and sum(map(str.isalpha, text)) >= MIN_LETTERS
+
+
 def _quotable_spans(candidate: str, source: str) -> Iterator[Span]:
-    if len(candidate) < MIN_CHARS or len(candidate.split()) < MIN_WORDS:
+    """Yield the places of ``candidate``; one of few words must be a whole sentence."""
+    if not is_quotable(candidate):
         return
     for span in places(fold(candidate).text, fold(source), source):
-        if CELL_BREAK not in source[span.start : span.end]:
+        if CELL_BREAK not in source[span.start : span.end] and (
+            _says_enough(candidate) or any(span.start == sentence.start for sentence in sentence_spans(source))
+        ):
             yield span
 
 
@@ -176,7 +200,7 @@ def _is_whole(source: str, span: Span) -> bool:
     """Return whether the quote at ``span`` leaves nothing out of its sentences that changes what they say."""
     held = [sentence for sentence in sentence_spans(source) if sentence.start < span.end and span.start < sentence.end]
     first, last = held[0], held[-1]
-    if first.lead and first.lead.end <= span.start and _words(source, *first.lead) & _turning():
+    if first.lead and first.lead.end <= span.start and _turns(source, *first.lead):
         return False
     return _may_begin(source, first, span.start) and _may_end(source, last, span.end)
 
@@ -190,7 +214,7 @@ def _may_begin(source: str, sentence: Sentence, at: int) -> bool:
     before = source[start:at]
     if "\t" in before:
         return before.endswith("\t")
-    return not before.rstrip().endswith(":") and not _words(source, start, at) & (_turning() | word_list("qualifiers"))
+    return not before.rstrip().endswith(":") and not _limits(source, start, at)
 
 
 def _may_end(source: str, sentence: Sentence, at: int) -> bool:
@@ -203,11 +227,18 @@ def _may_end(source: str, sentence: Sentence, at: int) -> bool:
         return True
     if not _CLAUSE_END.match(rest):
         return False
-    return not _words(source, at, sentence.end) & (_turning() | word_list("qualifiers"))
+    return not _limits(source, at, sentence.end)
 
 
-def _turning() -> frozenset[str]:
-    return word_list("negations") | word_list("conditions")
+def _limits(text: str, start: int, end: int) -> bool:
+    """Return whether the stretch holds what changes or qualifies the sentence that it is part of."""
+    return _turns(text, start, end) or not _words(text, start, end).isdisjoint(word_list("qualifiers"))
+
+
+def _turns(text: str, start: int, end: int) -> bool:
+    """Return whether the stretch holds a negation, a condition or a comparison sign."""
+    words = _words(text, start, end)
+    return bool(words & word_list("negations") or words & word_list("conditions") or _COMPARES.search(text, start, end))
 
 
 def _words(text: str, start: int, end: int) -> frozenset[str]:
