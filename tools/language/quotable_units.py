@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
+from tools.language.quotes import CLOSED, is_quotable
+from tools.language.sentences import BULLETS
 from tools.language.sentences import sentences as split_sentences
 from tools.language.terms import terms
+from tools.language.word_lists import word_list
 
 _CAPTION: Final = re.compile(r"^Table\s+\d", re.IGNORECASE)
-_LEAD: Final = re.compile(r"^\s*(?:[-•*–■]\s+|\d{1,2}[.)]\s+)")
-_CLOSED: Final = (".", "!", "?", ".”", '."', ".)")
+_LEAD: Final = re.compile(rf"^\s*(?:[{BULLETS}*–-]\s+|\d{{1,2}}[.)]\s+)")
 _GOES_ON: Final = re.compile(
-    r"^(?:then|next|after that|afterwards|otherwise|instead|if not|if so|in (?:this|that|these|those) cases?"
-    r"|this|these|those|it|they|such|the (?:latter|same|former))\b",
+    r"^(?:in (?:this|that|these|those) cases?|this|these|those|it|they|such|the (?:latter|same|former))\b",
     re.IGNORECASE,
 )
 """A sentence that begins so is read with the one before it."""
-_EXCEPTS: Final = re.compile(
-    r"^(?:however|except|unless|but|exceptions?|do not|this does not|otherwise)\b", re.IGNORECASE
+_CONTINUES: Final = re.compile(
+    r"^(?:then|next|after that|afterwards|thereafter|subsequently|finally|lastly|(?:second|third|fourth|last)(?:ly)?,"
+    r"|otherwise|instead(?! of)|(?:if|when) (?:not|so|it|they|this|these|he|she)"
+    r"|dann|danach|anschließend|schließlich|zuletzt|sonst|andernfalls|stattdessen"
+    r"|(?:falls|wenn) (?:nicht|ja|er|sie|es|dies|diese))\b",
+    re.IGNORECASE,
 )
+"""A sentence that begins so is the next step, or the other case, of the one before it: neither is shown alone."""
+_EXCEPTS: Final = re.compile(r"^(?:however|except|unless|but|exceptions?|do not|this does not)\b", re.IGNORECASE)
 """A sentence that begins so limits the one before it."""
 _OPEN: Final = re.compile(
     r"\b(?:an?|and|are|as|at|be|by|for|from|in|is|of|on|or|than|that|the|to|was|were|when|which|with|below|above|least)$"
@@ -30,9 +38,10 @@ _OPEN: Final = re.compile(
 """A line that ends so goes on in the next."""
 _ANNOUNCES: Final = re.compile(r"\b(?:the following|as follows|these|those below)\b[^.:]*\.$", re.IGNORECASE)
 """A line that ends so leads into the list below it."""
+_OPENING: Final = word_list("negations") | word_list("conditions") | word_list("qualifiers")
 _HEADING_WORDS: Final = 10
-_LEAST_WORDS: Final = 4
-_LEAST_LETTERS: Final = 12
+_LIST_WORDS: Final = 60
+"""A list up to this length is read whole where an item is too short to be read alone."""
 _LONGEST: Final = 1200
 
 
@@ -88,8 +97,14 @@ def units(text: str) -> tuple[Unit, ...]:
     found: list[Unit] = []
     heading, lead = "", -1
     table: Table | None = None
-    for line in lines(text):
-        plain = squeeze(line)
+    in_list = False
+    rows = lines(text)
+    while rows:
+        line, plain = rows[0], squeeze(rows[0])
+        leads = _leads(rows, in_list=in_list)
+        items = _items_of_whole(rows, leads=leads, in_list=in_list)
+        rows = rows[1 + len(items) :]
+        in_list = bool(_LEAD.match(line) or items or (in_list and not plain.endswith(CLOSED) and not _is_heading(line)))
         if is_caption(line):
             table = Table(plain, ())
         elif "\t" in line:
@@ -98,19 +113,81 @@ def units(text: str) -> tuple[Unit, ...]:
                 table = Table(table.caption if table else "", cells)
             else:
                 found.append(Unit(" ".join(cells), heading, table, cells))
-        elif _is_heading(line):
-            heading, table, lead = plain, None, -1
         else:
             table = None
-            for unit in _sentences(line, heading):
-                marked = _LEAD.match(line) is not None
-                is_item = lead >= 0 and (marked or (not plain.endswith(".") and found[lead].text.endswith(":")))
-                if is_item:
-                    found[lead] = replace(found[lead], leads=True)
-                found.append(replace(unit, leans=len(found) - lead) if is_item else unit)
-            announces = plain.endswith(":") or _ANNOUNCES.search(plain) is not None
-            lead = len(found) - 1 if announces and found else lead if _LEAD.match(line) else -1
+            if _is_heading(line):
+                heading, lead = plain, -1
+            if items or not _is_heading(line):
+                lead = _add_line(found, [line, *items], heading, lead, leads=leads and not items)
     return tuple(found)
+
+
+def _add_line(found: list[Unit], line: Sequence[str], heading: str, lead: int, *, leads: bool) -> int:
+    """Add the units of a line, with the items read with it; return the place of what leads into the next line, or -1.
+
+    ``lead`` is the place of what leads into this line.
+    """
+    marked = _LEAD.match(line[0]) is not None
+    is_item = lead >= 0 and (marked or (not squeeze(line[0]).endswith(".") and found[lead].text.endswith(":")))
+    for place, text in enumerate(said := _joined_sentences(line)):
+        is_last = leads and place == len(said) - 1
+        whole = is_last or (len(said) == 1 and ((is_item and marked) or len(line) > 1))
+        if (is_quotable(text) or (whole and any(map(str.isalpha, text)))) and len(text) <= _LONGEST:
+            goes_on = place > 0 and _GOES_ON.match(text) is not None
+            leans = len(found) - lead if is_item else int(goes_on)
+            limits = place > 0 and _EXCEPTS.match(text) is not None
+            if is_item:
+                found[lead] = replace(found[lead], leads=True)
+            # Behind a colon something is missing even where no item follows.
+            found.append(Unit(text, heading, leans=leans, limits=limits, leads=is_last and text.endswith(":")))
+    return len(found) - 1 if leads and found else lead if marked else -1
+
+
+def _joined_sentences(line: Sequence[str]) -> list[str]:
+    """Return the sentences of a line, joined to those they need: next steps, other cases, and the items below it."""
+    joined: list[str] = []
+    for sentence in sentences(line[0]):
+        if joined and _CONTINUES.match(sentence) and len(joined[-1]) + len(sentence) < _LONGEST:
+            joined[-1] += f" {sentence}"
+        else:
+            joined.append(sentence)
+    joined[-1:] = [squeeze(" ".join([*joined[-1:], *line[1:]]))]
+    return joined
+
+
+def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[str]:
+    """Return the list items below the first line that are read as one unit with it.
+
+    They are where the line ends open without them, and where the list is short and an item of it too short to be read
+    alone.
+    """
+    first = rows[0]
+    items = list(takewhile(_LEAD.match, rows[1:]))
+    if not items or not (leads or _is_heading(first) or (_LEAD.match(first) and not in_list)):
+        return []
+    whole = squeeze(" ".join([first, *items]))
+    if _is_open(first):
+        return items if len(whole) <= _LONGEST else []
+    listed = [first, *items] if _LEAD.match(first) else items
+    short = not all(is_quotable(_LEAD.sub("", item)) for item in listed)
+    return items if short and len(whole.split()) <= _LIST_WORDS else []
+
+
+def _leads(rows: Sequence[str], *, in_list: bool) -> bool:
+    """Return whether the first line leads into the next: it says so, or is no whole sentence above a list's items."""
+    line, plain = rows[0], squeeze(rows[0])
+    if plain.endswith(":") or _ANNOUNCES.search(plain):
+        return True
+    above_items = len(rows) > 1 and _LEAD.match(rows[1]) is not None
+    unclosed = not _LEAD.match(line) and not plain.endswith(CLOSED)
+    # Within a list such a line is the rest of an item.
+    return above_items and unclosed and (not in_list or _is_open(line))
+
+
+def _is_open(line: str) -> bool:
+    """Return whether ``line`` ends with a word or comma behind which a sentence goes on, such as "except"."""
+    plain = squeeze(line).lower()
+    return plain.endswith(",") or _OPEN.search(plain) is not None or plain.rpartition(" ")[2] in _OPENING
 
 
 def sentences(text: str) -> list[str]:
@@ -118,24 +195,10 @@ def sentences(text: str) -> list[str]:
     return [sentence for line in lines(text) for sentence in split_sentences(squeeze(_LEAD.sub("", line)))]
 
 
-def _sentences(line: str, heading: str) -> Iterator[Unit]:
-    """Yield the sentences of one line, each with what ties it to the one before."""
-    for place, sentence in enumerate(sentences(line)):
-        if is_quotable(sentence):
-            leans = int(place > 0 and _GOES_ON.match(sentence) is not None)
-            yield Unit(sentence, heading, leans=leans, limits=place > 0 and _EXCEPTS.match(sentence) is not None)
-
-
 def is_caption(line: str) -> bool:
     """Return True for the line that names the table below it."""
     plain = squeeze(line)
     return _CAPTION.match(plain) is not None and "\t" not in line and not plain.endswith(".")
-
-
-def is_quotable(sentence: str) -> bool:
-    """Return False for headings, lone numbers and fragments."""
-    letters = sum(character.isalpha() for character in sentence)
-    return len(sentence) <= _LONGEST and letters >= _LEAST_LETTERS and len(sentence.split()) >= _LEAST_WORDS
 
 
 def lines(text: str) -> list[str]:
@@ -153,7 +216,7 @@ def lines(text: str) -> list[str]:
 
 def _continues(line: str, following: str) -> bool:
     """Return whether ``following`` is the rest of a sentence that ``line`` began."""
-    if "\t" in line or "\t" in following or line.rstrip().endswith(_CLOSED) or _LEAD.match(following):
+    if "\t" in line or "\t" in following or line.rstrip().endswith(CLOSED) or _LEAD.match(following):
         return False
     return following.lstrip()[0].islower() or _OPEN.search(line.rstrip(" ,").lower()) is not None
 

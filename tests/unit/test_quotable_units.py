@@ -1,0 +1,60 @@
+"""Units of a passage: what belongs together is quoted together, and nothing short is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.language.quotable_units import units
+from tools.language.quotes import quotes_in
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (
+            "They must not receive any of the following:\n• zelotane\n• bromidol\n• live vaccines",
+            "They must not receive any of the following: • zelotane • bromidol • live vaccines",
+        ),
+        (
+            "It should be given to all adults, except\n- adults with a known porphyria of any kind\n- pregnant women",
+            "It should be given to all adults, except - adults with a known porphyria of any kind - pregnant women",
+        ),
+        ("Contraindications\n• gout\n• porphyria\nAsk again.", "Contraindications • gout • porphyria"),
+        ("1. Weigh the patient first.\n2. Call.", "Weigh the patient first. 2. Call."),
+        (
+            "If the rash is mild, continue. If it is severe, stop at once. Ask again after a week.",
+            "If the rash is mild, continue. If it is severe, stop at once.",
+        ),
+        (
+            "First, stop the infusion. Then give fluids. Finally, wait 30 minutes. Restart it slowly.",
+            "First, stop the infusion. Then give fluids. Finally, wait 30 minutes.",
+        ),
+        ("The dose is 2.5 mg. It is taken at night.", "The dose is 2.5 mg."),
+    ],
+)
+def test_what_belongs_together_is_one_unit_and_a_quote(text: str, whole: str) -> None:
+    assert whole in [unit.text for unit in units(text)]
+    assert " ".join(" ".join(quotes_in(whole, text)).split()) == whole
+
+
+def test_short_items_of_a_long_list_are_kept_below_their_lead() -> None:
+    long = "Adults with a history of angioedema, whatever its cause was and however long ago it has been treated"
+    lead, *items = units("Do not give it to:\n• pregnant women\n" + "\n".join(f"• {long} {n}" for n in range(4)))
+    assert lead.leads
+    assert [unit.text for unit in items] == ["pregnant women", *(f"{long} {n}" for n in range(4))]
+    assert [unit.leans for unit in items] == [1, 2, 3, 4, 5]
+
+
+def test_words_before_a_colon_are_never_shown_alone() -> None:
+    assert [(unit.text, unit.leads) for unit in units("Wait. Then avoid:\nPotassium\nStop both drugs at once.")] == [
+        ("Wait. Then avoid:", True),
+        ("Stop both drugs at once.", False),
+    ]
+
+
+def test_the_rest_of_an_item_leads_into_nothing() -> None:
+    text = "1. First report of the society.\nhttps://example.org/report\n2. Second report of the society."
+    assert [(unit.text, unit.leans) for unit in units(text)] == [
+        ("First report of the society.", 0),
+        ("Second report of the society.", 0),
+    ]
