@@ -31,6 +31,7 @@ async def test_a_search_says_which_names_it_found_and_none_that_is_only_spelt_al
         ("METFORMIN HYDROCHLORIDE", "metformin", "exact"),
         ("Glucophage", "metformin", "brand"),
         ("glucophage xr", "metformin", "brand"),
+        ("Rybelsus", "semaglutide", "brand"),
         ("paracetamol", "acetaminophen", "synonym"),
         ("metfromin", "metformin", "spelling"),
         ("what is the dose of lisinopril?", "lisinopril", "exact"),
@@ -41,6 +42,40 @@ async def test_a_name_finds_its_medicine_and_says_how(drugs: DrugDatabase, typed
     result = await drugs.search(DrugQuery(name=typed))
     assert result.hits[0].record.generic_name == found
     assert result.hits[0].matched.how in ({how, "exact"} if how == "synonym" else {how})
+
+
+@pytest.mark.parametrize(
+    ("typed", "title", "note"),
+    [
+        ("Fentora starting dose", "Fentora (fentanyl buccal tablet)", ""),
+        ("Soolantra in pregnancy", "Soolantra (ivermectin) cream", ""),
+        ("Wegovy", "Wegovy (semaglutide injection for weight reduction)", ""),
+        ("Uceris dose", "Entocort EC (budesonide delayed-release capsules)", "is for: Entocort EC (oral)."),
+        ("Propecia", "Proscar (finasteride)", "No label for that is loaded; the label shown is for: Proscar (oral)."),
+    ],
+)
+async def test_the_label_of_the_typed_brand_is_shown_or_said_to_be_missing(
+    drugs: DrugDatabase, typed: str, title: str, note: str
+) -> None:
+    found = await drugs.search(DrugQuery(name=typed))
+    assert found.hits[0].record.labels[0].source.title == f"{title} prescribing information"
+    assert found.note.endswith(note)
+    assert bool(found.note) is bool(note)
+
+
+@pytest.mark.parametrize(
+    ("typed", "dose"),
+    [
+        ("acyclovir IV dose", "infused as 10 mg/kg"),
+        ("NTG SL dose", "0.3 to 0.6 mg"),
+        ("acetaminophen, 4 kg infant, IV", "infants from 29 days to 2 years"),
+    ],
+)
+async def test_no_dose_of_the_asked_route_is_denied(drugs: DrugDatabase, typed: str, dose: str) -> None:
+    found = await drugs.search(DrugQuery(name=typed))
+    assert dose in str(tool_result(found).data)
+    assert "No dose" not in found.note
+    assert "not listed in the strength" not in found.note
 
 
 async def test_a_misspelling_is_a_question_and_not_an_answer(drugs: DrugDatabase) -> None:

@@ -14,7 +14,7 @@ from tools.drug_database.labels.label_scope import (
     with_asked_label_first,
 )
 from tools.drug_database.labels.record_rendering import passage
-from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
+from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label, Product
 from tools.drug_database.records.queries import DrugHit, Match
 from tools.language.folding import fold_name
 from tools.language.vocabulary.populations import Population, populations_in, speaks_of
@@ -51,6 +51,48 @@ def test_the_label_of_the_asked_form_comes_first(asked: str, label: Label) -> No
 
 def test_the_label_of_the_asked_brand_comes_before_others() -> None:
     assert with_asked_label_first(RECORD, (), brand="NASALINE").labels[0] == NASAL
+
+
+def test_a_brand_without_a_label_has_the_forms_and_routes_of_its_products() -> None:
+    products = (
+        Product(dosage_form="lotion", routes=("topical",), brand_name="Lotia"),
+        Product(dosage_form="tablet", routes=("oral",), brand_name="Tablia"),
+        Product(dosage_form="granule", brand_name="Granulia"),
+    )
+    record = RECORD.model_copy(update={"products": products, "labels": (NASAL, UNKNOWN, CREAM, LOTION, ORAL)})
+    for brand, label in (("lotia", LOTION), ("Tablia", ORAL), ("Granulia", NASAL)):
+        assert with_asked_label_first(record, (), brand=brand).labels[0] == label
+
+
+def test_a_label_of_another_brand_is_named_as_such() -> None:
+    for labels, brand, fits, note in (
+        ((NASAL,), "Tablia", False, "the label shown is for: Nasaline (nasal)."),
+        ((NASAL.model_copy(update={"routes": ()}),), "Tablia", False, "the label shown is for: Nasaline."),
+        ((NASAL,), "nasaline", None, ""),
+        ((ORAL,), "Tablia", None, ""),
+        ((NASAL,), "", None, ""),
+    ):
+        scope = scope_of(RECORD.model_copy(update={"labels": labels}), (), (), brand)
+        assert scope is not None
+        assert scope.fits is fits
+        assert scope.asked == ((brand,) if note else ())
+        assert " ".join(scope_notes(scope)).endswith(note)
+
+
+def test_the_route_of_a_form_is_that_of_the_medicines_products() -> None:
+    products = (Product(dosage_form="tablet", routes=("sublingual",)), Product(dosage_form="patch"))
+    record = RECORD.model_copy(update={"products": products, "labels": (UNKNOWN,)})
+    doses = ["Dissolve one tablet.", "Take 1 mg by mouth.", "It is infused over an hour.", "Put it under the tongue."]
+    for asked, shown in (("sl", doses[:1] + doses[3:]), ("iv", doses[2:3]), ("po", doses[1:2]), ("tablet", doses[::3])):
+        assert doses_for(record, doses, asked_forms([asked])) == tuple(shown)
+    assert covers(record, ORAL, ("tablet",)) is False
+
+
+def test_a_section_on_a_population_mentions_it() -> None:
+    label = UNKNOWN.model_copy(update={"sections": {"pregnancy": ("Avoid it in the third trimester.",)}})
+    scope = scope_of(RECORD.model_copy(update={"labels": (label,)}), (), ("pregnancy", "breastfeeding", "infants"))
+    assert scope is not None
+    assert scope.not_mentioned == ("breastfeeding", "infants")
 
 
 def test_of_two_records_of_a_brand_the_one_with_its_label_comes_first() -> None:
@@ -130,9 +172,9 @@ def test_a_dose_by_injection_must_be_said_to_be_one_where_the_medicine_is_also_s
 
 
 def test_nothing_is_claimed_where_the_source_does_not_say() -> None:
-    assert covers(UNKNOWN, ("intravenous",)) is None
-    assert covers(ORAL, ()) is None
-    assert covers(ORAL, asked_forms(["xr"])) is None
+    assert covers(RECORD, UNKNOWN, ("intravenous",)) is None
+    assert covers(RECORD, ORAL, ()) is None
+    assert covers(RECORD, ORAL, asked_forms(["xr"])) is None
 
 
 def test_an_asked_population_that_the_label_leaves_out_is_named() -> None:

@@ -196,15 +196,16 @@ class Searcher:
             record = records.get(state.index.keys[one.entry])
             if record is None:
                 continue
-            fitting = only(record, filters, brand=one.on if one.how == "brand" else "")
+            brand = one.on if one.how == "brand" else ""
+            fitting = only(record, filters, brand=brand)
             if fitting is not None and one.how == "code" and (code := asked_code(one.on)):
                 fitting = product_first(fitting, code.stored)
             if fitting is not None:
-                fitting = with_asked_label_first(fitting, asked.forms, one.on if one.how == "brand" else "")
+                fitting = with_asked_label_first(fitting, asked.forms, brand)
                 hits.append(
                     DrugHit(
                         record=fitting,
-                        scope=scope_of(fitting, asked.forms, asked.populations),
+                        scope=scope_of(fitting, asked.forms, asked.populations, brand),
                         matched=Match(how=one.how, on=one.on),
                         score=round(one.score, 2),
                         look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),

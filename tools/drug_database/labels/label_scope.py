@@ -7,7 +7,7 @@ from typing import Final
 
 from tools.drug_database.names.name_keys import joined, shipped
 from tools.drug_database.names.query_words import FORMS
-from tools.drug_database.records.drug_record import DrugRecord, Label
+from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
 from tools.language.vocabulary.populations import YOUNG, Population, speaks_of
@@ -20,6 +20,8 @@ class FormWords(Frozen):
     source: str
     typed: dict[str, str]
     """What clinicians type for a form or route."""
+    phrases: dict[str, str]
+    """The same in several words."""
     releases: dict[str, str]
     """Words for a release that are no words of a question in any language, as ``er`` is."""
     body_parts: dict[str, str]
@@ -35,6 +37,14 @@ _LOCAL: Final = frozenset({"ophthalmic", "otic", "nasal", "topical", "vaginal"})
 _FORMS: Final = frozenset({"cream", "ointment", "lotion", "lozenge"})
 """Words whose form matters beside the route: a cream is no lotion."""
 _RELEASES: Final = frozenset(WORDS.releases.values())
+_ORDER: Final = {True: 0, None: 1, False: 2}
+_SECTIONS: Final[dict[Population, SectionName]] = {
+    "pregnancy": "pregnancy",
+    "breastfeeding": "lactation",
+    "children": "pediatric_use",
+    "older patients": "geriatric_use",
+}
+"""The section of a label that is about a population, whatever words it has."""
 _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 
 
@@ -43,7 +53,9 @@ def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     parts = {} if WORDS.applied.isdisjoint(words) else WORDS.body_parts
     usual = (WORDS.typed.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words)
     releases = (WORDS.releases[word] for word in words if word in WORDS.releases)
-    return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes), *releases]))
+    text = f" {' '.join(words)} "
+    said = (form for phrase, form in WORDS.phrases.items() if f" {phrase} " in text)
+    return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes), *said, *releases]))
 
 
 def is_form_word(word: str) -> bool:
@@ -52,14 +64,21 @@ def is_form_word(word: str) -> bool:
 
 
 def with_asked_label_first(record: DrugRecord, forms: Sequence[str], brand: str = "") -> DrugRecord:
-    """Order the record's labels: those that cover all asked forms first, then those of ``brand``, then the others."""
+    """Order the record's labels: those that cover all asked forms first, then those of ``brand``, then the others.
+
+    A brand without a label of its own has the forms and routes of its products.
+    """
     if len(record.labels) < 2 or not (forms or brand):
         return record
-    wanted = fold_name(brand)
+    sold = [product for product in record.products if fold_name(product.brand_name) == fold_name(brand)]
+    routes = _words(route for product in sold for route in product.routes)
+    shapes = _words(product.dosage_form for product in sold)
 
-    def order(label: Label) -> tuple[int, bool]:
-        fits = covers(label, forms)
-        return ({True: 0, None: 1, False: 2}[fits], bool(wanted) and fold_name(label.brand_name) != wanted)
+    def order(label: Label) -> tuple[int, bool, int, int]:
+        fits, known = covers(record, label, forms), _words(label.routes)
+        shares = not routes.isdisjoint(known) if routes and known else None
+        held = len(shapes & _words(label.dosage_forms))
+        return _ORDER[fits], not _is_of(label, brand), _ORDER[shares], -held
 
     return record.model_copy(update={"labels": tuple(sorted(record.labels, key=order))})
 
@@ -73,25 +92,24 @@ def labelled_first(hits: Sequence[DrugHit]) -> list[DrugHit]:
 
 
 def _has_own_label(hit: DrugHit) -> bool:
-    return any(fold_name(label.brand_name) == fold_name(hit.matched.on) for label in hit.record.labels)
+    return any(_is_of(label, hit.matched.on) for label in hit.record.labels)
 
 
-def covers(label: Label, forms: Iterable[str]) -> bool | None:
+def _is_of(label: Label, brand: str) -> bool:
+    return bool(brand) and fold_name(label.brand_name) == fold_name(brand)
+
+
+def covers(record: DrugRecord, label: Label, forms: Iterable[str]) -> bool | None:
     """Return whether the label is for the asked forms and routes; None where neither side says."""
-    routes = {word for route in label.routes for word in fold_name(route).split()}
-    held = {word for form in label.dosage_forms for word in fold_name(form).split()}
+    routes, held = _words(label.routes), _words(label.dosage_forms)
     known = [form for form in forms if form in WORDS.routes and (routes or (held and form in _FORMS))]
     if not known:
         return None
     return all(
-        (not routes or not routes.isdisjoint(WORDS.routes[form])) and (form not in _FORMS or not held or form in held)
+        (not routes or not routes.isdisjoint(_routes(record, [form])))
+        and (form not in _FORMS or not held or form in held)
         for form in known
     )
-
-
-def routes_in(text: str) -> frozenset[str]:
-    """Return the routes that ``text`` names or implies."""
-    return _routes(asked_forms(fold_name(text).split()))
 
 
 def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]) -> tuple[str, ...]:
@@ -99,8 +117,8 @@ def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]
 
     A dose that names no route is none for the eye, ear, nose or skin where the medicine is also taken otherwise.
     """
-    asked = _routes(forms)
-    said = [routes_in(sentence) for sentence in sentences]
+    asked = _routes(record, forms)
+    said = [_routes_in(record, sentence) for sentence in sentences]
     known = _routes_of(record)
     unsaid = not (asked <= _LOCAL and known - _LOCAL)
     return tuple(
@@ -116,39 +134,62 @@ def _is_other_release(sentence: str, forms: Sequence[str]) -> bool:
     return bool(asked) and asked.isdisjoint(named := {name for name in _RELEASES if name in folded}) and bool(named)
 
 
-def _routes(forms: Iterable[str]) -> frozenset[str]:
-    return frozenset(route for form in forms for route in WORDS.routes.get(form, ()))
+def _words(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for name in names for word in fold_name(name).split())
+
+
+def _routes(record: DrugRecord, forms: Iterable[str]) -> frozenset[str]:
+    """Return the routes of ``forms``: for a dosage form those of the medicine's products in it, if there are any.
+
+    A tablet is swallowed, and dissolves under the tongue where all tablets of the medicine do.
+    """
+    found: set[str] = set()
+    for form in forms:
+        sold = [product for product in record.products if form in fold_name(product.dosage_form).split()]
+        found |= _words(route for product in sold for route in product.routes) or WORDS.routes.get(form, frozenset())
+    return frozenset(found)
+
+
+def _routes_in(record: DrugRecord, text: str) -> frozenset[str]:
+    """Return the routes that ``text`` names or implies."""
+    return _routes(record, asked_forms(fold_name(text).split()))
 
 
 def _routes_of(record: DrugRecord) -> frozenset[str]:
     """Return the routes that the first label is for; of a label that does not say, those of the medicine's products."""
-    stated = record.labels[0].routes or [route for product in record.products for route in product.routes]
-    return frozenset(word for route in stated for word in fold_name(route).split())
+    return _words(record.labels[0].routes or (route for product in record.products for route in product.routes))
 
 
 def _without_dose(record: DrugRecord, forms: Sequence[str]) -> bool:
     """Return whether the first label has doses, and none for ``forms``; one by injection must be named."""
     doses = record.labels[0].sections.get("dosage", ())
-    asked = _routes(forms)
-    if asked <= _INJECTED and "oral" in _routes_of(record) and covers(record.labels[0], forms) is not False:
-        return bool(asked and doses) and all(asked.isdisjoint(routes_in(dose)) for dose in doses)
+    asked = _routes(record, forms)
+    if asked <= _INJECTED and "oral" in _routes_of(record) and covers(record, record.labels[0], forms) is not False:
+        return bool(asked and doses) and all(asked.isdisjoint(_routes_in(record, dose)) for dose in doses)
     return bool(asked and doses) and not doses_for(record, doses, forms)
 
 
-def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[Population]) -> LabelScope | None:
+def scope_of(
+    record: DrugRecord, forms: Sequence[str], populations: Sequence[Population], brand: str = ""
+) -> LabelScope | None:
     """Return what the first label of ``record`` covers of what was asked; None for a record without a label."""
     if not record.labels:
         return None
     label = record.labels[0]
-    text = " ".join(sentence for sentences in label.sections.values() for sentence in sentences)
+    other = bool(brand and label.brand_name) and not _is_of(label, brand)
     return LabelScope(
-        asked=tuple(forms),
+        asked=(*([brand] if other else []), *forms),
         dosage_forms=label.dosage_forms,
-        routes=label.routes,
-        fits=covers(label, forms),
-        not_mentioned=tuple(name for name in populations if not _mentions(text, name)),
+        routes=(_named(label),) if other else label.routes,
+        fits=False if other else covers(record, label, forms),
+        not_mentioned=tuple(name for name in populations if not _mentions(label, name)),
         no_dose_for=tuple(forms) if _without_dose(record, forms) else (),
     )
+
+
+def _named(label: Label) -> str:
+    """Return the label's brand with its routes: ``Entocort EC (oral)``."""
+    return f"{label.brand_name} ({', '.join(label.routes)})" if label.routes else label.brand_name
 
 
 def scope_notes(scope: LabelScope | None) -> list[str]:
@@ -164,5 +205,7 @@ def scope_notes(scope: LabelScope | None) -> list[str]:
     return notes
 
 
-def _mentions(text: str, population: Population) -> bool:
-    return speaks_of(text, population) or (population in YOUNG and _AGES.search(text) is not None)
+def _mentions(label: Label, population: Population) -> bool:
+    text = " ".join(sentence for sentences in label.sections.values() for sentence in sentences)
+    has_section = bool((section := _SECTIONS.get(population)) and label.sections.get(section))
+    return has_section or speaks_of(text, population) or (population in YOUNG and _AGES.search(text) is not None)

@@ -90,8 +90,9 @@ def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCa
     found = [_candidate(known) for known in leading(index, meanings)]
     if alias is None or (meanings and _is_own(index, meanings[0])):
         return found, ""
+    brands = {one.entry: one for one in found if one.how == "brand"}
     by_alias = [
-        NameCandidate(known.entry, "synonym", alias.alias, 97.0)
+        brands.get(known.entry, NameCandidate(known.entry, "synonym", alias.alias, 97.0))
         for name in alias.names
         for known in leading(index, meanings_of(index, name))
     ]

@@ -19,10 +19,13 @@ CONTEXT: Final = word_list("context")
 JOINING: Final = frozenset({"and", "with", "plus", "in", "w", "und", "mit", "y", "con"})
 """Words between the parts of a combination."""
 _STRENGTHS: Final = units_of("mass", "amount", "activity", "share")
+_WEIGHT: Final = r"(?:kgs?|kilo(?:gram)?s?|lbs?|pounds?)"
+"""A patient's weight is no strength."""
 _NUMBER: Final = r"\d+(?:[.,]\d+)*"
 _AMOUNT = re.compile(rf"^{_NUMBER}(?:{_STRENGTHS}|{units_of('volume', 'time')})?$")
 _STRENGTH = re.compile(
-    rf"{_NUMBER}\s*(?:{_STRENGTHS})(?:\s*/\s*(?:{DECIMAL}\s*)?(?:{units_of('volume', 'time')}|g|actuation))?",
+    rf"{_NUMBER}\s*(?!{_WEIGHT}\b)(?:{_STRENGTHS})"
+    rf"(?:\s*/\s*(?:{DECIMAL}\s*)?(?:{units_of('volume', 'time')}|g|actuation))?",
     re.IGNORECASE,
 )
 _GLUED = re.compile(rf"(?<=[a-z]{{3}})(?={_STRENGTH.pattern}(?![a-z]))", re.IGNORECASE)

@@ -41,10 +41,11 @@ class LabelScope(Frozen):
     """What the shown label covers of the requested form, route and population."""
 
     asked: tuple[str, ...] = ()
-    """The asked forms and routes, in FDA's words."""
+    """The asked brand, where the shown label is of another one, and the asked forms and routes, in FDA's words."""
     dosage_forms: tuple[str, ...] = ()
     """The dosage forms that the shown label covers; empty where the source does not say."""
     routes: tuple[str, ...] = ()
+    """The routes that it is for; where another brand was asked for, its own brand with them."""
     fits: bool | None = None
     """Whether the label covers what was asked; None where the question or the source does not say."""
     not_mentioned: tuple[str, ...] = ()
