@@ -39,6 +39,11 @@ def known(shared: Path) -> dict[str, DrugRecord]:
     return records
 
 
+def every_contribution() -> list[Contribution]:
+    files = sorted(demo.FOLDER.glob("*.json"))
+    return [record for file in files for record in demo.DemoFile.model_validate_json(file.read_bytes()).records]
+
+
 def key_of(record: Contribution) -> str:
     return record_key(base_moieties(record.ingredients))
 
@@ -143,6 +148,32 @@ def test_strengths_are_known(known: dict[str, DrugRecord]) -> None:
                 if not _amounts(one) & listed:
                     missing.append((record.generic_name, product.dosage_form, one))
     assert len(missing) / total <= 0.05, missing
+
+
+def test_a_brand_has_its_own_strengths(known: dict[str, DrugRecord]) -> None:
+    """Injections are left out: the directories give them per vial, per mL or per container."""
+    total, foreign = 0, []
+    for record in demo.records():
+        for product in record.products:
+            brand = fold_name(product.brand_name)
+            same = [one for one in known[key_of(record)].products if brand and fold_name(one.brand_name) == brand]
+            listed = {amount for one in same for strength in one.strengths for amount in _amounts(strength)}
+            if not listed or "injection" in product.dosage_form:
+                continue
+            total += len(product.strengths)
+            foreign += [(product.brand_name, one) for one in product.strengths if not _amounts(one) & listed]
+    assert total > 800
+    assert len(foreign) / total <= 0.025, foreign
+
+
+def test_a_label_of_a_brand_is_on_a_product_of_its_form() -> None:
+    records = {record.item: record for record in every_contribution()}
+    for item, record in records.items():
+        label = label_of(record)
+        products = records[item.partition("/")[0]].products
+        sold = [product for product in products if product.brand_name == label.brand_name]
+        forms = {product.dosage_form for product in sold} & set(label.dosage_forms)
+        assert forms or not (label.brand_name and sold and label.dosage_forms), item
 
 
 def _amounts(strength: str) -> set[tuple[float, ...]]:
