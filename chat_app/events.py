@@ -286,6 +286,8 @@ class Reference(Frozen):
     quotes: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     """Of the passage's sections those that the answer cites; none where that is not known: then it is any of them."""
+    strengths: tuple[str, ...] = ()
+    """What the guideline states on the strength of the quoted recommendations and the certainty of their evidence."""
 
     @property
     def section(self) -> str:

@@ -191,6 +191,7 @@
       make('p', { class: 'asc-panel-document' }, reference.title),
       about(reference) ? make('p', { class: 'asc-about' }, about(reference)) : null,
       reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
+      reference.strength ? make('p', { class: 'asc-where asc-strength' }, reference.strength) : null,
       passage(reference, quote, statement),
       make('div', { class: 'asc-copies' }, copier(answer, reference, statement), linker(reference, quote)),
       address(reference),

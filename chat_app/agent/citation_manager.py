@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 from chat_app.agent.citations.cited_sections import cited_sections
 from chat_app.agent.citations.passage_choice import best_source
+from chat_app.agent.citations.stated_strength import stated_strengths
 from chat_app.agent.statements.statement_check import Claim
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
 from chat_app.generation.text_buffer import TextBuffer
@@ -102,7 +103,14 @@ class CitationManager:
 
     def _reference(self, key: str, number: int) -> Reference:
         quotes, sections = dict.fromkeys(self._quotes[key]), dict.fromkeys(self._sections[key])
-        return Reference(number=number, passage=self._cited[key], quotes=tuple(quotes), sections=tuple(sections))
+        passage = self._cited[key]
+        return Reference(
+            number=number,
+            passage=passage,
+            quotes=tuple(quotes),
+            sections=tuple(sections),
+            strengths=stated_strengths(passage, tuple(quotes)),
+        )
 
     async def _register(self, passages: Sequence[Passage]) -> dict[str, str]:
         if not passages:

@@ -150,13 +150,13 @@ def unsupported_line(statement: UnsupportedStatement) -> str:
 
 
 def reference_line(reference: Reference) -> str:
-    """Return a reference such as ``[1] Title, edition. Section, p. 4. “Quote.”``."""
+    """Return a reference such as ``[1] Title, edition. Section, p. 4. Strong recommendation. “Quote.”``."""
     passage = reference.passage
     title = ", ".join(filter(None, [passage.title, "" if passage.summarises else passage.version]))
     page = f"p. {passage.page_label or passage.page}" if passage.page or passage.page_label else ""
     place = ", ".join(filter(None, [reference.section, page]))
     quotes = " ".join(f"“{' '.join(quote.split())}”" for quote in reference.quotes)
-    parts = [f"{part}." for part in (title, place, demo_note(passage)) if part]
+    parts = [f"{part}." for part in (title, place, "; ".join(reference.strengths), demo_note(passage)) if part]
     return " ".join(filter(None, [f"[{reference.number}]", *parts, quotes]))
 
 

@@ -54,6 +54,7 @@ function Reference({ message, reference }) {
           <span className="asc-title">{reference.title}</span>
           {about ? <span className="asc-about"> {about}</span> : null}
           {reference.where ? <span className="asc-where">{reference.where}</span> : null}
+          {reference.strength ? <span className="asc-where asc-strength">{reference.strength}</span> : null}
           {reference.quotes.length ? <q className="asc-quote">{reference.quotes[0]}</q> : null}
         </span>
       </button>

@@ -150,6 +150,13 @@ async def test_a_reference_names_the_sections_that_its_statements_are_taken_from
     assert reference.section == ("; ".join(sections) or "Asthma › Doses; Asthma › Attacks")
 
 
+async def test_a_reference_says_how_strong_the_quoted_recommendation_is() -> None:
+    text = "Offer screening every two years from age 40. This is a B grade."
+    citations = CitationManager(number, [(7, passage("graded", text))])
+    run(citations, "Offer screening every two years from age 40. [7]")
+    assert [one.strengths for one in citations.references().references] == [("This is a B grade",)]
+
+
 async def test_two_markers_in_a_row_belong_to_the_same_sentence() -> None:
     citations = await manager()
     run(citations, "Raise the dose of metformin after one week if it is tolerated well. [3] [7] New words. [7]")

@@ -204,6 +204,13 @@ def test_markdown_links_the_title_and_quotes_below_it() -> None:
     assert QUOTE in shown(text)
 
 
+def test_the_strength_of_the_recommendation_is_part_of_a_reference() -> None:
+    graded = bare().model_copy(update={"strengths": ("Class 2a", "LOE B-R")})
+    assert vancouver(graded) == "1. Asthma. Class 2a; LOE B-R."
+    assert markdown(graded) == "1. Asthma. Class 2a; LOE B-R."
+    assert ("N1", "Class 2a; LOE B-R") in ris_fields(ris(graded))
+
+
 def test_markdown_links_only_addresses_of_the_web() -> None:
     for address in ("javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", None):
         assert "](" not in markdown(reference(url=address))

@@ -104,7 +104,7 @@ def units(text: str) -> tuple[Unit, ...]:
         leads = _leads(rows, in_list=in_list)
         items = _items_of_whole(rows, leads=leads, in_list=in_list)
         rows = rows[1 + len(items) :]
-        in_list = bool(_LEAD.match(line) or items or (in_list and not plain.endswith(CLOSED) and not _is_heading(line)))
+        in_list = bool(_LEAD.match(line) or items or (in_list and not plain.endswith(CLOSED) and not is_heading(line)))
         if is_caption(line):
             table = Table(plain, ())
         elif "\t" in line:
@@ -115,9 +115,9 @@ def units(text: str) -> tuple[Unit, ...]:
                 found.append(Unit(" ".join(cells), heading, table, cells))
         else:
             table = None
-            if _is_heading(line):
+            if is_heading(line):
                 heading, lead = plain, -1
-            if items or not _is_heading(line):
+            if items or not is_heading(line):
                 lead = _add_line(found, [line, *items], heading, lead, leads=leads and not items)
     return tuple(found)
 
@@ -163,7 +163,7 @@ def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[
     """
     first = rows[0]
     items = list(takewhile(_LEAD.match, rows[1:]))
-    if not items or not (leads or _is_heading(first) or (_LEAD.match(first) and not in_list)):
+    if not items or not (leads or is_heading(first) or (_LEAD.match(first) and not in_list)):
         return []
     whole = squeeze(" ".join([first, *items]))
     if _is_open(first):
@@ -221,7 +221,8 @@ def _continues(line: str, following: str) -> bool:
     return following.lstrip()[0].islower() or _OPEN.search(line.rstrip(" ,").lower()) is not None
 
 
-def _is_heading(line: str) -> bool:
+def is_heading(line: str) -> bool:
+    """Return whether ``line`` looks like a heading: short, with a capital, and no sentence or list item."""
     plain = squeeze(line)
     return (
         len(plain.split()) <= _HEADING_WORDS

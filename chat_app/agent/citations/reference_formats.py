@@ -51,6 +51,7 @@ def vancouver(reference: Reference) -> str:
         _line(passage.title) or "[Title not stated]",
         _edition(passage),
         _place(reference, separator="; "),
+        _strength(reference),
         demo_note(passage),
     ]
     text = f"{reference.number}. " + " ".join(_closed(part) for part in parts if part)
@@ -74,8 +75,8 @@ def markdown(reference: Reference, address: str | None = None) -> str:
     # The full stop that closes a title of figures alone would make it the number of a list of its own.
     unlinked = f"{title}\\." if _FIGURES.fullmatch(title) else title
     head = f"[{title}]({_link(url)})" if url else unlinked
-    place = _place(reference, separator=", ")
-    parts = [head, *map(_escaped, (passage.issuer, _edition(passage), place, demo_note(passage)))]
+    place, strength = _place(reference, separator=", "), _strength(reference)
+    parts = [head, *map(_escaped, (passage.issuer, _edition(passage), place, strength, demo_note(passage)))]
     number = f"{reference.number}. "
     indent = " " * len(number)
     quotes = "".join(f"\n\n{indent}> {_escaped(quote)}" for quote in reference.quotes)
@@ -109,6 +110,7 @@ def ris(reference: Reference) -> str:
         ("SP", _printed_page(passage)),
         ("UR", _own_address(passage)),
         ("N1", _pdf_page(passage)),
+        ("N1", _strength(reference)),
         ("N1", demo_note(passage)),
         *(("N1", f"“{_line(quote)}”") for quote in reference.quotes),
         ("ID", _line(passage.id)),
@@ -164,6 +166,11 @@ def _place(reference: Reference, *, separator: str) -> str:
     if passage.page is not None and page != str(passage.page):
         shown += f" (PDF p. {passage.page})"
     return separator.join(part for part in (_line(reference.section), shown) if part)
+
+
+def _strength(reference: Reference) -> str:
+    """Return what the guideline states on the strength of the quoted recommendations."""
+    return _line("; ".join(reference.strengths))
 
 
 def _printed_page(passage: Passage) -> str:

@@ -28,6 +28,7 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "segments": marked_segments(passage.text, reference.quotes),
         "demo": say(language, "references.demo") if passage.is_demo else "",
         "where": where(reference, language),
+        "strength": "; ".join(reference.strengths),
         "citation": vancouver(reference),
     }
 

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader
 from pydantic import Field, StringConstraints
 
+from chat_app.agent.citations.stated_strength import stated_strengths
 from chat_app.events import Reference
 from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime
 from chat_app.interface.api.passages.passage_links import MOST_QUOTES, PassageLinks
@@ -71,7 +72,9 @@ async def page(
     if passage is None:
         return _page(language, 404, notice=say(language, "passage.missing"))
     notice = "" if await _is_current(runtime, passage) else say(language, "passage.superseded")
-    shown = card(Reference(number=1, passage=passage, quotes=tuple(link.quote)), language)
+    quotes = tuple(link.quote)
+    cited = Reference(number=1, passage=passage, quotes=quotes, strengths=stated_strengths(passage, quotes))
+    shown = card(cited, language)
     root = runtime.settings.server.root_path
     picture = f"{root}/passages/{quote(passage.id, safe=':@')}/page.png?{request.url.query}" if passage.page else ""
     original = f"{root}/api/v1/guidelines/{passage.document_id}/original.pdf#page={passage.page}" if user else ""
