@@ -47,6 +47,7 @@ def test_no_sentence_ends_at_an_abbreviation_number_or_list_mark(whole: str) -> 
         ("Inject over 10 min. Repeat it once.", ["Inject over 10 min.", "Repeat it once."]),
         ("Take vitamin D. Avoid the sun.", ["Take vitamin D.", "Avoid the sun."]),
         ("The answer is no. Stop it.", ["The answer is no.", "Stop it."]),
+        ("Advice is followed.a Remarks follow.† More.", ["Advice is followed.a", "Remarks follow.†", "More."]),
         ("Check for CKD. Stop it.", ["Check for CKD.", "Stop it."]),
         ("It is given i.v. once. Wait 2 h. Repeat it.", ["It is given i.v. once.", "Wait 2 h.", "Repeat it."]),
         ("In the U.S. It is rare.", ["In the U.S.", "It is rare."]),

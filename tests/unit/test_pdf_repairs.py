@@ -15,7 +15,9 @@ from tools.documents.models import Extraction
 from tools.documents.page_image import quote_spans
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.passages import passages
+from tools.documents.pdf.raised_numbers import takes_number
 from tools.language.quotes import quotes_in
+from tools.language.sentences import sentences
 
 PROSE = [
     "The panel recommends screening for diabetes in asymptomatic adults who are 45 years or older, and in",
@@ -165,3 +167,57 @@ def test_the_language_is_that_of_the_text(named: str, lines: list[str], language
 def test_the_date_is_not_that_of_a_form(line: str, date: str, tmp_path: Path) -> None:
     found = written(tmp_path / "g.pdf", line, *PROSE).date
     assert found == date if date else not found.startswith(("2027", "2028"))
+
+
+def raised_pdf(path: Path, *runs: tuple[str, float]) -> str:
+    """Return the text of a page with ``runs`` of text, each raised by some points; a run of ``\\n`` ends the line."""
+    canvas = Canvas(str(path), pagesize=A4)
+    text = canvas.beginText(72, 750)
+    text.setLeading(14)
+    for words, rise in runs:
+        if words == "\n":
+            text.textLine()
+            continue
+        text.setFont("Helvetica", 6 if rise else 11)
+        text.setRise(rise)
+        text.textOut(words)
+    canvas.drawText(text)
+    canvas.save()
+    return text_of(extract(path, ".pdf", progress=lambda done, total: None))
+
+
+def test_a_raised_number_belongs_to_the_sentence_before_it(tmp_path: Path) -> None:
+    runs = (
+        ("Overweight raises the risk of endometrial, breast, prostate and colon cancers. ", 0),
+        ("22-24, 27 ", 4),
+        ("As a cause", 0),
+        ("\n", 0),
+        ("of preventable death it is common in many countries of the whole world today. ", 0),
+        ("\n", 0),
+        ("31 ", 4),
+        ("The dose is one tablet. 12 Tablets are a pack, which is enough for adults.", 0),
+    )
+    text = raised_pdf(tmp_path / "r.pdf", *runs)
+    assert sentences(text) == [
+        "Overweight raises the risk of endometrial, breast, prostate and colon cancers.22-24,27",
+        "As a cause of preventable death it is common in many countries of the whole world today.31",
+        "The dose is one tablet.",
+        "12 Tablets are a pack, which is enough for adults.",
+    ]
+
+
+def test_lines_without_raised_numbers_are_joined_by_a_space(tmp_path: Path) -> None:
+    assert not takes_number("Adults of at least")
+    runs = (("It is common.", 0), ("\n", 0), ("The dose of it is one tablet a day.", 0))
+    assert raised_pdf(tmp_path / "p.pdf", *runs) == "It is common. The dose of it is one tablet a day."
+
+
+def test_the_hyphen_of_a_compound_stays_at_a_line_end(tmp_path: Path) -> None:
+    lines = (
+        "Treatment did not change the proportion of infants that were born small-for-",
+        "gestational-age, which is for all gestational ages given by charts for the self-manage-",
+        "ment of the clinic; and management is taught to all. The gestational age is measured.",
+    )
+    text = text_of(written(tmp_path / "h.pdf", *lines))
+    assert "small-for-gestational-age, which" in text
+    assert "self-management of" in text

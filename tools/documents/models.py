@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tools.types import Frozen, SectionStart
 
-READER = 10
+READER = 11
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 
 BlockKind = Literal["heading", "text", "item", "caption", "table"]

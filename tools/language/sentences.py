@@ -20,8 +20,8 @@ BULLETS: Final = "■●•▪◆◦‣►▸✓❏☐□"
 LIST_MARK: Final = re.compile(rf"\s*(?:[{BULLETS}*–—-]\s+|[{BULLETS}]|\(?(?:\d{{1,2}}|[a-zA-Z]|[ivx]{{1,4}})[.)]\s+)")
 """The bullet, number or letter before a list item."""
 
-_END: Final = re.compile(r"""[.!?…]+["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*)?(?=\s)""")
-"""What may end a sentence; a reference number may stick to it in print: "sleep.59 BP has"."""
+_END: Final = re.compile(r"""[.!?…]+["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?(?=\s)""")
+"""What may end a sentence; a reference number or a note's mark may stick to it in print: "sleep.59 BP has"."""
 _BREAK: Final = re.compile(rf"\s(?:(?:(?<=\n)|[^\S\n]*\n)\s*|\s*(?=[{BULLETS}]))")
 _MAY_BREAK: Final = re.compile(rf"[\n{BULLETS}]")
 _OPENS: Final = re.compile(rf"""["'“„‘«(\[]*(?:[\d≥≤<>{BULLETS}–-]|(?P<letter>[^\W\d_]))""")
@@ -29,7 +29,7 @@ _DOTTED: Final = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _ENUMERATOR: Final = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivxIVX]{1,4})")
 _NAMED: Final = re.compile(r"(?:^|[\s(,&])(?:[A-Z]\w*[.,]?|by|and|von|van|de)$")
 _SPACE: Final = re.compile(r"\s*")
-_CLOSED: Final = re.compile(r"""[.!?:;]["'”“’‘»)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$""")
+_CLOSED: Final = re.compile(r"""[.!?:;]["'”“’‘»)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?$""")
 _CLOSE_REACH: Final = 24
 """Characters of a full stop with the quotation marks and reference numbers behind it."""
 _LONG_LINE: Final = 60

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tools.documents.layout.glued_words import GluedWords
 from tools.documents.models import Block, BlockKind, PageContent, TableRows
 from tools.documents.pdf.pdf_lines import Line, PdfPage
+from tools.documents.pdf.raised_numbers import takes_number
 from tools.documents.pdf.running_heads import find_running_heads
 from tools.documents.tables.page_tables import find_tables
 from tools.documents.tables.table_rows import FoundTable
@@ -167,7 +168,8 @@ class Layout:
             elif text[-1] == "-" and text[-2:-1].isalnum() and words[0].isalnum():
                 text = self._mend(text[:-1], words)
             else:
-                text = f"{text} {words}"
+                joint = "" if line.raised and takes_number(text) else " "
+                text = f"{text}{joint}{words}"
             parted = line.hyphenated
         return f"{text}-" if parted else text
 
@@ -179,6 +181,11 @@ class Layout:
         whole = self._words[(first[0] + second[0]).lower()]
         parted = self._words[f"{first[0]}-{second[0]}".lower()]
         keeps_hyphen = parted > whole or first[0][-1].isdigit() or second[0][0].isdigit() or second[0][0].isupper()
+        if whole == parted == 0 and "-" in first[0] + second[0]:
+            # Of a compound the words beside the line's end tell; each half of a broken word is printed once, there.
+            last, following = first[0].lower().rpartition("-")[2], second[0].lower().partition("-")[0]
+            words = not self._words[last + following] and min(self._words[last], self._words[following]) > 1
+            keeps_hyphen = keeps_hyphen or words
         return f"{head}-{tail}" if keeps_hyphen else f"{head}{tail}"
 
 

@@ -18,6 +18,7 @@ from pypdfium2 import raw
 
 from tools.documents.pdf.pdf_rules import Rule, read_rules
 from tools.documents.pdf.pdf_text import PageCharacters, Parts, parts_of, units
+from tools.documents.pdf.raised_numbers import opened_by_raised, with_raised_numbers
 from tools.documents.pdf.small_capitals import with_whole_words
 from tools.language.sentences import BULLETS
 from tools.language.terms import clean
@@ -134,6 +135,8 @@ class Line(NamedTuple):
     """True when it ends in a hyphen that PDFium took for a line-end hyphen."""
     cells: tuple[Cell, ...] = ()
     """Its parts, found only where a table may be."""
+    raised: bool = False
+    """True when a raised reference number opens it."""
 
     @property
     def top(self) -> float:
@@ -205,6 +208,10 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     characters = PageCharacters(text_page)
     if (whole := with_whole_words(text, parts, characters)) != text:
         text, parts = whole, parts_of(whole)
+    # In other text the places of characters are not those on the page.
+    placed = text if units(text) == len(text) else ""
+    if (joined := with_raised_numbers(placed, characters)) != placed:
+        text, placed, parts = joined, joined, parts_of(joined)
     lefts, bases = characters.origins(parts.firsts)
     _, rights = characters.sides(parts.lasts)
     sizes, bold = _sizes(parts, characters), _bold(parts, characters)
@@ -213,7 +220,8 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     chosen = list(range(len(parts.words))) if tabular else _under_captions(text, parts, bases, bold)
     cells = cells_of(text, parts, places, chosen, characters) if chosen else repeat(())
     ends = map(max, lefts, rights)
-    return list(map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells)), tabular
+    raised = opened_by_raised(placed, parts.firsts, characters)
+    return list(map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells, raised)), tabular
 
 
 def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
