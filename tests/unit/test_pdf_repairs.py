@@ -221,3 +221,19 @@ def test_the_hyphen_of_a_compound_stays_at_a_line_end(tmp_path: Path) -> None:
     text = text_of(written(tmp_path / "h.pdf", *lines))
     assert "small-for-gestational-age, which" in text
     assert "self-management of" in text
+
+
+def test_a_printed_line_that_pdfium_breaks_behind_a_raised_figure_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "b.pdf"
+    canvas = Canvas(str(path), pagesize=A4)
+    canvas.setFont("Helvetica", 11)
+    canvas.drawString(72, 750, "The index is the body weight in kilograms over the height (in m")
+    end = 72 + canvas.stringWidth("The index is the body weight in kilograms over the height (in m", "Helvetica", 11)
+    canvas.setFont("Helvetica", 6)
+    canvas.drawString(end, 757, "2")
+    canvas.setFont("Helvetica", 11)
+    canvas.drawString(end + 3.4, 750, "), and it says how obese a patient is.")
+    canvas.drawString(72, 736, "It is measured in all adults.")
+    canvas.save()
+    text = text_of(extract(path, ".pdf", progress=lambda done, total: None))
+    assert "(in m2), and it says how obese a patient is. It is measured" in text

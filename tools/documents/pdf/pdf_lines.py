@@ -7,7 +7,7 @@ belong to a table are parted into cells: pieces further apart than the words of 
 import math
 import re
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from operator import mul, sub
@@ -27,6 +27,8 @@ CELL_GAP = 0.75
 """Of the type's height: a wider space between words parts two cells. A space between words is about 0.2."""
 LEAST_GAP = 6.0
 """In points: less parts no cells in any type."""
+TOUCHING = 0.1
+"""Of the type's height: a space between words is wider."""
 BOLD_WEIGHT = 600
 LEAST_ROWS = 3
 WIDE_LINE = 0.62
@@ -221,7 +223,23 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     cells = cells_of(text, parts, places, chosen, characters) if chosen else repeat(())
     ends = map(max, lefts, rights)
     raised = opened_by_raised(placed, parts.firsts, characters)
-    return list(map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells, raised)), tabular
+    lines = map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells, raised)
+    return _whole_lines(lines), tabular
+
+
+def _whole_lines(lines: Iterable[Line]) -> list[Line]:
+    """Return the lines, those made whole that PDFium breaks behind a raised figure: "kg/m2" and ")"."""
+    whole: list[Line] = []
+    for line in lines:
+        last = whole[-1] if whole else line
+        if whole and abs(last.base - line.base) < 1 and abs(line.left - last.right) < TOUCHING * line.size:
+            seam = zip(last.cells[-1:], line.cells[:1], strict=False)
+            cells = (*last.cells[:-1], *(Cell(a.text + b.text, a.left, b.right) for a, b in seam), *line.cells[1:])
+            words = last.text + line.text
+            whole[-1] = last._replace(text=words, right=line.right, hyphenated=line.hyphenated, cells=cells)
+        else:
+            whole.append(line)
+    return whole
 
 
 def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
