@@ -20,6 +20,7 @@ from tools.language.quotes import quotes_in
             "It should be given to all adults, except - adults with a known porphyria of any kind - pregnant women",
         ),
         ("Contraindications\n• gout\n• porphyria\nAsk again.", "Contraindications • gout • porphyria"),
+        ("Table 5. Uses\n■ Fits\n■ Sleep", "Uses ■ Fits ■ Sleep"),
         ("1. Weigh the patient first.\n2. Call.", "Weigh the patient first. 2. Call."),
         (
             "If the rash is mild, continue. If it is severe, stop at once. Ask again after a week.",
@@ -50,6 +51,28 @@ def test_words_before_a_colon_are_never_shown_alone() -> None:
         ("Wait. Then avoid:", True),
         ("Stop both drugs at once.", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "quoted"),
+    [
+        ("Director of the Division of Nutrition and Physical Activity, Center for Health Promotion, Atlanta", False),
+        ("Severity, testing, antibiotics and follow-up of pneumonia in adults, condensed for demonstration", False),
+        ("Schwere, Tests, Antibiotika und Nachsorge bei einer Pneumonie von Erwachsenen in aller Kürze", False),
+        ("CHD, coronary heart disease; HDL, high-density lipoprotein; LVH, left ventricular hypertrophy.", False),
+        ("All women should be screened every other year from age 40; more research is under way", True),
+        ("Two-drug combination of a thiazide-type diuretic and an ACE inhibitor in stage 2 (SBP >160 mmHg)", True),
+        ("Amoxicillin 500 mg three times a day for adults with mild pneumonia, or doxycycline for five days", True),
+        ("First choice in adults with mild pneumonia: amoxicillin three times a day for five or seven days.", True),
+    ],
+)
+def test_titles_names_and_keys_of_abbreviations_are_not_quoted(line: str, quoted: bool) -> None:
+    assert [unit.text for unit in units(f"Drink water.\n{line}\nThen rest.")][1:-1] == [line] * quoted
+
+
+def test_rows_of_a_table_are_no_list() -> None:
+    text = "Stage\tDrug\n1. First\tmetformin\n2. Second\tglipizide"
+    assert [unit.cells for unit in units(text)] == [("1. First", "metformin"), ("2. Second", "glipizide")]
 
 
 def test_the_rest_of_an_item_leads_into_nothing() -> None:

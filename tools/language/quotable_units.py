@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
+from tools.language.figures import has_amount
 from tools.language.quotes import CLOSED, is_quotable
 from tools.language.sentences import BULLETS
 from tools.language.sentences import sentences as split_sentences
@@ -38,6 +39,11 @@ _OPEN: Final = re.compile(
 """A line that ends so goes on in the next."""
 _ANNOUNCES: Final = re.compile(r"\b(?:the following|as follows|these|those below)\b[^.:]*\.$", re.IGNORECASE)
 """A line that ends so leads into the list below it."""
+_NAME_WORDS: Final = 30
+_BOUND: Final = re.compile("[<>≤≥]")
+_ENDED: Final = re.compile(r"""[.!?:;]["'”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?$""")
+_KEY: Final = re.compile(r"(?:^|[;.]\s)[A-Z][A-Za-z]*[A-Z][A-Za-z0-9-]*(?:,|:| =| [–-]) [a-z][^;.]*(?=[;.]|$)")
+"""An abbreviation with its words, as below a table: "CHD, coronary heart disease;"."""
 _OPENING: Final = word_list("negations") | word_list("conditions") | word_list("qualifiers")
 _HEADING_WORDS: Final = 10
 _LIST_WORDS: Final = 60
@@ -104,8 +110,8 @@ def units(text: str) -> tuple[Unit, ...]:
         leads = _leads(rows, in_list=in_list)
         items = _items_of_whole(rows, leads=leads, in_list=in_list)
         rows = rows[1 + len(items) :]
-        in_list = bool(_LEAD.match(line) or items or (in_list and not plain.endswith(CLOSED) and not is_heading(line)))
-        if is_caption(line):
+        in_list = bool(_is_item(line) or items or (in_list and not plain.endswith(CLOSED) and not is_heading(line)))
+        if is_caption(line) and not items:
             table = Table(plain, ())
         elif "\t" in line:
             cells = tuple(squeeze(cell) for cell in line.split("\t"))
@@ -130,16 +136,19 @@ def _add_line(found: list[Unit], line: Sequence[str], heading: str, lead: int, *
     marked = _LEAD.match(line[0]) is not None
     is_item = lead >= 0 and (marked or (not squeeze(line[0]).endswith(".") and found[lead].text.endswith(":")))
     for place, text in enumerate(said := _joined_sentences(line)):
-        is_last = leads and place == len(said) - 1
-        whole = is_last or (len(said) == 1 and ((is_item and marked) or len(line) > 1))
-        if (is_quotable(text) or (whole and any(map(str.isalpha, text)))) and len(text) <= _LONGEST:
+        is_last = place == len(said) - 1
+        whole = (is_last and (leads or len(line) > 1)) or (len(said) == 1 and is_item and marked)
+        says = is_quotable(text) and (marked or is_item or not _is_name(text))
+        if (says or (whole and any(map(str.isalpha, text)))) and len(text) <= _LONGEST:
             goes_on = place > 0 and _GOES_ON.match(text) is not None
             leans = len(found) - lead if is_item else int(goes_on)
             limits = place > 0 and _EXCEPTS.match(text) is not None
             if is_item:
                 found[lead] = replace(found[lead], leads=True)
             # Behind a colon something is missing even where no item follows.
-            found.append(Unit(text, heading, leans=leans, limits=limits, leads=is_last and text.endswith(":")))
+            found.append(
+                Unit(text, heading, leans=leans, limits=limits, leads=leads and is_last and text.endswith(":"))
+            )
     return len(found) - 1 if leads and found else lead if marked else -1
 
 
@@ -155,6 +164,19 @@ def _joined_sentences(line: Sequence[str]) -> list[str]:
     return joined
 
 
+def _is_name(text: str) -> bool:
+    """Return whether ``text`` is no sentence: a title, an address, or the key to some abbreviations.
+
+    What is long or gives an amount or a bound may be the words of a figure, which are not written in sentences.
+    """
+    words = [word.strip(".,;:()").lower() for word in text.split()]
+    if len(_KEY.findall(text)) > 1:
+        return True
+    if _ENDED.search(text) or len(words) > _NAME_WORDS or not word_list("finite_verbs").isdisjoint(words):
+        return False
+    return not (has_amount(text) or _BOUND.search(text))
+
+
 def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[str]:
     """Return the list items below the first line that are read as one unit with it.
 
@@ -162,13 +184,13 @@ def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[
     alone.
     """
     first = rows[0]
-    items = list(takewhile(_LEAD.match, rows[1:]))
-    if not items or not (leads or is_heading(first) or (_LEAD.match(first) and not in_list)):
+    items = list(takewhile(_is_item, rows[1:]))
+    if not items or not (leads or is_heading(first) or (_is_item(first) and not in_list)):
         return []
     whole = squeeze(" ".join([first, *items]))
     if _is_open(first):
         return items if len(whole) <= _LONGEST else []
-    listed = [first, *items] if _LEAD.match(first) else items
+    listed = [first, *items] if _is_item(first) else items
     short = not all(is_quotable(_LEAD.sub("", item)) for item in listed)
     return items if short and len(whole.split()) <= _LIST_WORDS else []
 
@@ -178,10 +200,14 @@ def _leads(rows: Sequence[str], *, in_list: bool) -> bool:
     line, plain = rows[0], squeeze(rows[0])
     if plain.endswith(":") or _ANNOUNCES.search(plain):
         return True
-    above_items = len(rows) > 1 and _LEAD.match(rows[1]) is not None
-    unclosed = not _LEAD.match(line) and not plain.endswith(CLOSED)
+    above_items = len(rows) > 1 and _is_item(rows[1])
+    unclosed = "\t" not in line and not _is_item(line) and not plain.endswith(CLOSED)
     # Within a list such a line is the rest of an item.
     return above_items and unclosed and (not in_list or _is_open(line))
+
+
+def _is_item(line: str) -> bool:
+    return _LEAD.match(line) is not None and "\t" not in line
 
 
 def _is_open(line: str) -> bool:

@@ -11,6 +11,7 @@ WordList = Literal[
     "abbreviations_before_numbers",
     "asking",
     "conditions",
+    "finite_verbs",
     "negations",
     "ordinal_markers",
     "organisations",
