@@ -79,6 +79,26 @@ def test_a_label_of_another_brand_is_named_as_such() -> None:
         assert " ".join(scope_notes(scope)).endswith(note)
 
 
+def test_doses_for_other_routes_than_those_of_the_asked_brand_are_left_out() -> None:
+    doses = ("Give 1 mg orally.", "Apply one patch.")
+    label = NASAL.model_copy(update={"routes": (), "sections": {"dosage": doses}})
+    products = (
+        Product(dosage_form="patch", routes=("transdermal",), brand_name="Patchia"),
+        Product(dosage_form="ointment", routes=("rectal", "by ear"), brand_name="Rectia"),
+    )
+    record = RECORD.model_copy(update={"products": products, "labels": (label,)})
+    for brand, implied, shown in (
+        ("Patchia", "transdermal", doses[1:]),
+        ("Rectia", "rectal", ()),
+        ("Nasaline", "", doses),
+    ):
+        scope = scope_of(record, (), (), brand)
+        assert scope is not None
+        assert scope.implied == ((implied,) if implied else ())
+        assert doses_for(record, doses, scope.implied) == shown
+        assert scope.no_dose_for == (() if shown else ("rectal",))
+
+
 def test_the_route_of_a_form_is_that_of_the_medicines_products() -> None:
     products = (Product(dosage_form="tablet", routes=("sublingual",)), Product(dosage_form="patch"))
     record = RECORD.model_copy(update={"products": products, "labels": (UNKNOWN,)})

@@ -172,18 +172,25 @@ def _without_dose(record: DrugRecord, forms: Sequence[str]) -> bool:
 def scope_of(
     record: DrugRecord, forms: Sequence[str], populations: Sequence[Population], brand: str = ""
 ) -> LabelScope | None:
-    """Return what the first label of ``record`` covers of what was asked; None for a record without a label."""
+    """Return what the first label of ``record`` covers of what was asked; None for a record without a label.
+
+    A brand whose label is not shown asks for the routes of its products.
+    """
     if not record.labels:
         return None
     label = record.labels[0]
     other = bool(brand and label.brand_name) and not _is_of(label, brand)
+    sold = (product for product in record.products if fold_name(product.brand_name) == fold_name(brand))
+    routes = dict.fromkeys(fold_name(route) for product in sold for route in product.routes)
+    implied = tuple(route for route in routes if route in WORDS.routes) if other and not forms else ()
     return LabelScope(
         asked=(*([brand] if other else []), *forms),
+        implied=implied,
         dosage_forms=label.dosage_forms,
         routes=(_named(label),) if other else label.routes,
         fits=False if other else covers(record, label, forms),
         not_mentioned=tuple(name for name in populations if not _mentions(label, name)),
-        no_dose_for=tuple(forms) if _without_dose(record, forms) else (),
+        no_dose_for=(*forms, *implied) if _without_dose(record, (*forms, *implied)) else (),
     )
 
 

@@ -223,7 +223,7 @@ def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
     """Return the first sentences of a section of the first label; no dose for another route than the asked one."""
     said = hit.record.labels[0].sections.get(section, ()) if hit.record.labels else ()
     if section in DOSE_SECTIONS and hit.scope is not None:
-        said = doses_for(hit.record, said, hit.scope.asked)
+        said = doses_for(hit.record, said, (*hit.scope.asked, *hit.scope.implied))
     return list(said[:_MOST_SENTENCES])
 
 

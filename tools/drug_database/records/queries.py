@@ -42,6 +42,8 @@ class LabelScope(Frozen):
 
     asked: tuple[str, ...] = ()
     """The asked brand, where the shown label is of another one, and the asked forms and routes, in FDA's words."""
+    implied: tuple[str, ...] = ()
+    """The routes of the asked brand's products, where the shown label is of another brand."""
     dosage_forms: tuple[str, ...] = ()
     """The dosage forms that the shown label covers; empty where the source does not say."""
     routes: tuple[str, ...] = ()
