@@ -70,6 +70,10 @@ def test_titles_names_and_keys_of_abbreviations_are_not_quoted(line: str, quoted
     assert [unit.text for unit in units(f"Drink water.\n{line}\nThen rest.")][1:-1] == [line] * quoted
 
 
+def test_a_list_below_a_table_is_kept() -> None:
+    assert [unit.text for unit in units("Stage\tDrug\n• gout\n• asthma\nThen rest.")] == ["gout • asthma", "Then rest."]
+
+
 def test_rows_of_a_table_are_no_list() -> None:
     text = "Stage\tDrug\n1. First\tmetformin\n2. Second\tglipizide"
     assert [unit.cells for unit in units(text)] == [("1. First", "metformin"), ("2. Second", "glipizide")]

@@ -42,6 +42,7 @@ _ANNOUNCES: Final = re.compile(r"\b(?:the following|as follows|these|those below
 _NAME_WORDS: Final = 30
 _BOUND: Final = re.compile("[<>≤≥]")
 _ENDED: Final = re.compile(r"""[.!?:;]["'”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?$""")
+_END_REACH: Final = 24
 _KEY: Final = re.compile(r"(?:^|[;.]\s)[A-Z][A-Za-z]*[A-Z][A-Za-z0-9-]*(?:,|:| =| [–-]) [a-z][^;.]*(?=[;.]|$)")
 """An abbreviation with its words, as below a table: "CHD, coronary heart disease;"."""
 _OPENING: Final = word_list("negations") | word_list("conditions") | word_list("qualifiers")
@@ -107,10 +108,10 @@ def units(text: str) -> tuple[Unit, ...]:
     rows = lines(text)
     while rows:
         line, plain = rows[0], squeeze(rows[0])
-        leads = _leads(rows, in_list=in_list)
+        leads, headed = _leads(rows, in_list=in_list), is_heading(line)
         items = _items_of_whole(rows, leads=leads, in_list=in_list)
         rows = rows[1 + len(items) :]
-        in_list = bool(_is_item(line) or items or (in_list and not plain.endswith(CLOSED) and not is_heading(line)))
+        in_list = bool(_is_item(line) or items or (in_list and not plain.endswith(CLOSED) and not headed))
         if is_caption(line) and not items:
             table = Table(plain, ())
         elif "\t" in line:
@@ -121,9 +122,9 @@ def units(text: str) -> tuple[Unit, ...]:
                 found.append(Unit(" ".join(cells), heading, table, cells))
         else:
             table = None
-            if is_heading(line):
+            if headed:
                 heading, lead = plain, -1
-            if items or not is_heading(line):
+            if items or not headed:
                 lead = _add_line(found, [line, *items], heading, lead, leads=leads and not items)
     return tuple(found)
 
@@ -160,7 +161,8 @@ def _joined_sentences(line: Sequence[str]) -> list[str]:
             joined[-1] += f" {sentence}"
         else:
             joined.append(sentence)
-    joined[-1:] = [squeeze(" ".join([*joined[-1:], *line[1:]]))]
+    if len(line) > 1:
+        joined[-1:] = [squeeze(" ".join([*joined[-1:], *line[1:]]))]
     return joined
 
 
@@ -169,10 +171,12 @@ def _is_name(text: str) -> bool:
 
     What is long or gives an amount or a bound may be the words of a figure, which are not written in sentences.
     """
-    words = [word.strip(".,;:()").lower() for word in text.split()]
-    if len(_KEY.findall(text)) > 1:
+    if ";" in text and len(_KEY.findall(text)) > 1:
         return True
-    if _ENDED.search(text) or len(words) > _NAME_WORDS or not word_list("finite_verbs").isdisjoint(words):
+    if text.endswith(CLOSED) or _ENDED.search(text[-_END_REACH:]):
+        return False
+    words = [word.strip(".,;:()").lower() for word in text.split()]
+    if len(words) > _NAME_WORDS or not word_list("finite_verbs").isdisjoint(words):
         return False
     return not (has_amount(text) or _BOUND.search(text))
 
@@ -184,8 +188,10 @@ def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[
     alone.
     """
     first = rows[0]
+    if len(rows) < 2 or "\t" in first or not _is_item(rows[1]):
+        return []
     items = list(takewhile(_is_item, rows[1:]))
-    if not items or not (leads or is_heading(first) or (_is_item(first) and not in_list)):
+    if not (leads or is_heading(first) or (_is_item(first) and not in_list)):
         return []
     whole = squeeze(" ".join([first, *items]))
     if _is_open(first):
@@ -197,11 +203,11 @@ def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[
 
 def _leads(rows: Sequence[str], *, in_list: bool) -> bool:
     """Return whether the first line leads into the next: it says so, or is no whole sentence above a list's items."""
-    line, plain = rows[0], squeeze(rows[0])
-    if plain.endswith(":") or _ANNOUNCES.search(plain):
+    line, plain = rows[0], rows[0].rstrip()
+    if plain.endswith(":") or (plain.endswith(".") and _ANNOUNCES.search(squeeze(line))):
         return True
     above_items = len(rows) > 1 and _is_item(rows[1])
-    unclosed = "\t" not in line and not _is_item(line) and not plain.endswith(CLOSED)
+    unclosed = not plain.endswith(CLOSED) and "\t" not in line and not _is_item(line)
     # Within a list such a line is the rest of an item.
     return above_items and unclosed and (not in_list or _is_open(line))
 

@@ -139,9 +139,11 @@ def is_quotable(text: str) -> bool:
 
     A short one in which more than the first word has a capital is a name, such as a journal's.
     """
+    if _says_enough(text):
+        return True
     first, *others = text.split() or [""]
     is_sentence = text.endswith(CLOSED) and first.isalpha() and any(map(str.islower, others))
-    return _says_enough(text) or (is_sentence and not any(map(str.isupper, "".join(others))))
+    return is_sentence and not any(map(str.isupper, "".join(others)))
 
 
 def _says_enough(text: str) -> bool:
