@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice, pairwise
+from typing import Final
 
 from tools.language.folding import without_accents
 from tools.language.query_expansion import QueryExpansion
@@ -26,6 +27,13 @@ _FUNCTION_WORDS = 300
 """The most frequent words of another language than English, which are only searched for in their translation."""
 _EVERYDAY_WORDS = 1_500
 """Those that count as words that only ask."""
+
+ASKS_FOR_MEDICINE: Final = re.compile(
+    r"\b(?:drugs?|medic(?:ine|ation)s?|meds|agents?|tablets?|pills?|antibio\w+|abx|therapy|anti\w+s)\b"
+    r"|\bfirst[- ](?:line|choice)\b|\btreat|\b(?:to|i|we) (?:give|use|start|add|prescribe)\b|\bmedikament|\bbehand",
+    re.IGNORECASE,
+)
+"""A question for a medicine, or for what to do."""
 
 
 def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_se
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.language.absence import absence
-from tools.language.question_words import everyday_terms
+from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
-from tools.language.vocabulary.populations import UNDER_18, Population, populations_in, speaks_of
+from tools.language.vocabulary.populations import UNDER_18, WITH_THEIR_MOTHERS, Population, populations_in, speaks_of
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
@@ -33,11 +33,6 @@ _TREATMENT: Final = re.compile(
 _CHOICE: Final = re.compile(
     r"^(?:treat|give|use|start|offer|prescribe|choose|consider|add)\b|\bfirst[- ](?:line|choice)\b"
     r"|\brecommended\b|\bpreferred\b|\bis treated\b|\bare treated\b",
-    re.IGNORECASE,
-)
-_MEDICINE: Final = re.compile(
-    r"\b(?:drugs?|medic(?:ine|ation)s?|meds|agents?|tablets?|pills?|antibio\w+|abx|therapy|anti\w+s)\b"
-    r"|\bfirst[- ](?:line|choice)\b|\btreat|\b(?:to|i|we) (?:give|use|start|add|prescribe)\b|\bmedikament|\bbehand",
     re.IGNORECASE,
 )
 _FIGURE: Final = re.compile(
@@ -120,7 +115,7 @@ class Question:
         """
         if any(speaks_of(text, group) for group in self.populations):
             return 1.0
-        asks_all = "infants" in self.populations or "contraindications" in self.sections
+        asks_all = not self.populations.isdisjoint(WITH_THEIR_MOTHERS) or "contraindications" in self.sections
         return 0.0 if asks_all or _ADULTS.search(text) or not populations_in(text) else -1.0
 
     def said_in(self, *texts: str) -> frozenset[str]:
@@ -161,7 +156,7 @@ class Question:
     @property
     def asks_medicine(self) -> bool:
         """Return whether a medicine is asked for, and none is named."""
-        return not self.medicines and _MEDICINE.search(self.asked) is not None
+        return not self.medicines and ASKS_FOR_MEDICINE.search(self.asked) is not None
 
     @property
     def asks_kind(self) -> bool:

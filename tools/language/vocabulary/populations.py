@@ -18,6 +18,8 @@ _WORDS: Final[dict[Population, str]] = {
     "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
     r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
+WITH_THEIR_MOTHERS: Final[frozenset[Population]] = frozenset({"infants"})
+"""A question that names them may be on their mothers, who are pregnant or breastfeed."""
 YOUNG: Final[tuple[Population, ...]] = ("children", "infants", "adolescents")
 NAMED: Final[dict[Population, re.Pattern[str]]] = {
     name: re.compile(pattern, re.IGNORECASE) for name, pattern in _WORDS.items()
