@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from tools.drug_database.records.drug_record import DOSE_SECTIONS, DrugRecord
-from tools.language.figures import UNITS, fold, placed_figures, placed_rates, with_decimal_points
+from tools.language.figures import UNITS, figures, fold, placed_figures, placed_rates, spellings, with_decimal_points
 from tools.language.sentences import sentences
 
 _KINDS: Final = frozenset({"mass", "activity"})
 _CLAUSE: Final = re.compile(r"[;:?!()]|[.,](?!\d)|\b(?:and|with|plus|for|und|mit|für|y|con|para)\b", re.IGNORECASE)
+_KILOGRAMS: Final = frozenset(spellings("kg"))
 _GRAM: Final = 1e3
 """Factor of the largest unit of a dose; a mass in kg is the weight of a body."""
+_BY_TIME: Final = re.compile(r"(?:/|\bper|\ba) ?(?:min|h)")
+"""Soon after an amount per kg: an infusion's rate, which is no dose."""
 _NEAR: Final = 12
 """Letters between an amount and how often it is taken."""
-_WEIGHT: Final = 100.0
-"""Body weight in kg at which a dose per kg is compared; a label states no heavier patient's dose."""
+_WEIGHT: Final = 70.0
+"""Body weight in kg for a dose per kg where the question states none; ``_EXCESS`` leaves room for heavier patients."""
+_CHILD: Final = 40.0
+"""Body weight in kg below which doses without a weight are not compared where a label has others."""
 _EXCESS: Final = 2.0
 """Multiple of the highest daily dose of a label above which an amount counts as an overdose."""
 
 
+class _Dose(NamedTuple):
+    """An amount of a text, in the smallest unit of its kind."""
+
+    kind: str
+    amount: float
+    """What is taken on one day."""
+    mean: float
+    """What is taken a day on average, less than ``amount`` where it is taken weekly."""
+    rated: bool
+    """Whether the text tells how often it is taken."""
+    by_weight: bool
+
+
 def daily_amounts(text: str, weight: float = 0.0) -> dict[str, float]:
-    """Return for each kind of unit the highest daily amount in ``text``, one per kg for a body of ``weight`` kg."""
-    folded, found = fold(text), dict[str, float]()
-    for _, end, one in placed_figures(folded):
-        kind, factor = UNITS.get(one.unit, ("", 0.0))
-        scale = {"": 1.0, "day": 1.0, "kg": weight}.get(one.per, 0.0) if factor <= _GRAM else 0.0
-        if kind in _KINDS and scale:
-            often = [rate.daily for start, _, rate in placed_rates(folded) if end <= start <= end + _NEAR]
-            found[kind] = max(found.get(kind, 0.0), one.value * factor * scale * max((1.0, *often[:1])))
-    return found
+    """Return for each kind of unit the highest amount of a day in ``text``, one per kg for a body of ``weight`` kg."""
+    return _highest((one.kind, one.amount) for one in _doses(text, weight))
 
 
 def clauses_with_amounts(question: str) -> Iterable[str]:
@@ -39,20 +51,62 @@ def clauses_with_amounts(question: str) -> Iterable[str]:
     return (clause for clause in _CLAUSE.split(with_decimal_points(question)) if daily_amounts(clause))
 
 
-def exceeds_labels(clause: str, records: Sequence[DrugRecord]) -> bool:
-    """Return whether ``clause`` names one medicine, with an amount far above every dose of its labels."""
+def stated_weight(question: str) -> float:
+    """Return the highest body weight in kg that ``question`` states; 0 for none."""
+    found = figures(with_decimal_points(question))
+    return max((one.value for one in found if one.unit in _KILOGRAMS and not one.per), default=0.0)
+
+
+def exceeds_labels(clause: str, records: Sequence[DrugRecord], weight: float = 0.0) -> bool:
+    """Return whether ``clause`` names one medicine, with an amount far above every dose of its labels.
+
+    The amount of one day is compared with the highest of one day, and one that is taken at least daily with the
+    highest mean, so that a weekly dose taken every day is found. Doses per kg count for a body of ``weight`` kg.
+    """
     if len(records) != 1:
         return False
-    highest = highest_doses(records[0])
-    return any(amount > _EXCESS * highest[kind] for kind, amount in daily_amounts(clause).items() if kind in highest)
+    labelled = _labelled(records[0], weight)
+    highest = _highest((one.kind, one.amount) for one in labelled)
+    means = _highest((one.kind, one.mean) for one in labelled)
+    return any(
+        one.amount > _EXCESS * highest.get(one.kind, math.inf)
+        or (one.rated and one.mean >= one.amount > _EXCESS * means.get(one.kind, math.inf))
+        for one in _doses(clause)
+    )
 
 
 def highest_doses(record: DrugRecord) -> dict[str, float]:
-    """Return for each kind of unit the highest daily dose that a label of ``record`` states."""
+    """Return for each kind of unit the highest dose of one day that a label of ``record`` states."""
+    return _highest((one.kind, one.amount) for one in _labelled(record, 0.0))
+
+
+def _labelled(record: DrugRecord, weight: float) -> list[_Dose]:
+    """Return the doses of the labels; for a child, those by its weight where there are any."""
+    texts = [
+        text
+        for label in record.labels
+        for name, said in label.sections.items()
+        if name in DOSE_SECTIONS
+        for text in said
+    ]
+    found = [one for sentence in sentences("\n".join(texts)) for one in _doses(sentence, weight or _WEIGHT)]
+    by_weight = [one for one in found if one.by_weight] if 0 < weight < _CHILD else []
+    return by_weight or found
+
+
+def _doses(text: str, weight: float = 0.0) -> Iterator[_Dose]:
+    folded = fold(text)
+    for _, end, one in placed_figures(folded):
+        kind, factor = UNITS.get(one.unit, ("", 0.0))
+        scale = {"": 1.0, "day": 1.0, "kg": weight}.get(one.per, 0.0) if factor <= _GRAM else 0.0
+        if kind in _KINDS and scale and not (one.per == "kg" and _BY_TIME.search(folded, end, end + 2 * _NEAR)):
+            often = [rate.daily for start, _, rate in placed_rates(folded) if end <= start <= end + _NEAR]
+            amount, rate = one.value * factor * scale, next(iter(often), 1.0)
+            yield _Dose(kind, amount * max(1.0, rate), amount * rate, bool(often), one.per == "kg")
+
+
+def _highest(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
     highest: dict[str, float] = {}
-    for label in record.labels:
-        stated = (text for name, texts in label.sections.items() if name in DOSE_SECTIONS for text in texts)
-        for sentence in sentences("\n".join(stated)):
-            for kind, amount in daily_amounts(sentence, _WEIGHT).items():
-                highest[kind] = max(highest.get(kind, 0.0), amount)
+    for kind, amount in amounts:
+        highest[kind] = max(highest.get(kind, 0.0), amount)
     return highest
