@@ -21,8 +21,8 @@ from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
 from chat_app.safety.emergency_classifier import EXPOSURE, LEAST_WITH_EXCESS, emergency_model
 from chat_app.safety.emergency_notice import emergency_notice
-from tools.drug_database.drug_tools import ABOVE
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
+from tools.drug_database.labels.overdosage_output import ABOVE
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput

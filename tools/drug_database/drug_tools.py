@@ -1,30 +1,24 @@
 """The tools that the model may call on the drug database."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pydantic import JsonValue
-
 from tools.drug_database.database import DrugDatabase
-from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels
+from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels, stated_weight
 from tools.drug_database.labels.interaction_output import interaction_result
-from tools.drug_database.labels.record_rendering import label_result, section_passage, tool_result
-from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, Label, SectionName
+from tools.drug_database.labels.overdosage_output import SECTION, Treatments, dose_clauses, note, overdosage_result
+from tools.drug_database.labels.record_rendering import label_result, tool_result
+from tools.drug_database.names.name_keys import record_key
+from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
-from tools.types import Passage, Phrase, ToolPresentation, ToolResult
+from tools.types import ToolPresentation, ToolResult
 
-_SECTION: Final[SectionName] = "overdosage"
-_ANTIDOTE: Final[SectionName] = "dosage"
-_UNNAMED: Final = "Call the emergency number. No medicine of the drug database is named, so no label was searched."
-ABOVE: Final = "above_labelled_doses"
-"""Key of the result of ``search_overdosage`` for a question that states more of a medicine than its labels allow."""
-_NO_SECTION: Final = (
-    "Call the emergency number, or in an overdose of {name} a poison centre. No label of it with an Overdosage "
-    "section is loaded."
-)
+BEFORE: Final = "before"
+SELF_HARM: Final = "self_harm"
+"""Hidden parameters of ``search_overdosage``: the question before, for a medicine that the newest does not name; and
+that someone wants to harm themselves, so that nothing is quoted."""
 _LONGEST = 100_000
 _MOST_MEDICINES = 8
 _MOST_MEMBERS = 5
@@ -44,7 +38,13 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
         FunctionTool(tools.search_drug_database, presentation=SEARCH, source="drugs", idempotent=True),
         FunctionTool(tools.get_drug_label, presentation=LABEL, source="drugs", idempotent=True),
         FunctionTool(tools.check_drug_interactions, presentation=INTERACTIONS, source="drugs", idempotent=True),
-        FunctionTool(tools.search_overdosage, presentation=OVERDOSAGE, source="overdosage", idempotent=True),
+        FunctionTool(
+            tools.search_overdosage,
+            presentation=OVERDOSAGE,
+            source="overdosage",
+            idempotent=True,
+            hidden=[BEFORE, SELF_HARM, "language"],
+        ),
     ]
 
 
@@ -125,7 +125,9 @@ class _Tools:
         searched = [await self._database.search(DrugQuery(name=name, limit=_MOST_MEMBERS)) for name in names]
         return interaction_result(searched)
 
-    async def search_overdosage(self, question: str) -> ToolResult:
+    async def search_overdosage(  # noqa: D417 - the model never sees the hidden parameters
+        self, question: str, *, before: str = "", self_harm: bool = False, language: str = "en"
+    ) -> ToolResult:
         """Search the labels of the medicines that a question names for Overdosage sections, and antidotes' Dosage.
 
         `above_labelled_doses` tells whether the question states far more of a medicine than its labels allow.
@@ -134,9 +136,25 @@ class _Tools:
             question: The whole question, with the medicines as the user named them.
         """
         _check_lengths([question])
+        if self_harm:
+            return ToolResult(data={"question": question, "pairs": [note("self_harm", language)], "results": []})
+        weight = stated_weight(question)
         named = {clause: await self._database.named(clause) for clause in clauses_with_amounts(question)}
-        above = any(exceeds_labels(clause, records) for clause, records in named.items())
-        return overdosage_result(question, await self._database.named(question), above=above)
+        above = any(exceeds_labels(clause, records, weight) for clause, records in named.items())
+        records = await self._database.named(question) or await self._database.named(before)
+        asked = [one for clause in dose_clauses(question) for one in await self._database.named(clause)]
+        told = {one.key for records_told in named.values() for one in records_told}
+        treatments = Treatments(question, records, [one for one in asked if one.key not in told])
+        searched = [part for record in records for part in await self._with_section(record)]
+        return overdosage_result(question, searched, treatments, above=above, language=language)
+
+    async def _with_section(self, record: DrugRecord) -> Sequence[DrugRecord]:
+        """Return ``record``, or the records of its ingredients where only they have an Overdosage section."""
+        if len(record.ingredients) < 2 or any(label.sections.get(SECTION) for label in record.labels):
+            return [record]
+        parts = [await self._database.record(record_key([one])) for one in record.ingredients]
+        told = [one for one in parts if one and any(label.sections.get(SECTION) for label in one.labels)]
+        return told or [record]
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -149,35 +167,3 @@ def _check_names(names: Sequence[str]) -> None:
 def _check_lengths(values: Iterable[str | None]) -> None:
     if any(len(value or "") > _LONGEST for value in values):
         raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")
-
-
-def overdosage_result(question: str, records: Sequence[DrugRecord], *, above: bool) -> ToolResult:
-    """Return the Overdosage section of the first label of each record that has one, and the Dosage of antidotes.
-
-    An antidote is a medicine without such a section that the section of another named one speaks of.
-    """
-    passages: list[Passage] = []
-    pairs: list[JsonValue] = [] if records else [{"medicines": [], "mentions": 0, "note": _UNNAMED}]
-    results: list[JsonValue] = []
-    spoken_of = " ".join(sentence for one in records for label in one.labels for sentence in _sentences(label))
-    for record in records:
-        name, section = record.generic_name, _SECTION
-        if not any(map(_sentences, record.labels)) and re.search(rf"\b{re.escape(name)}\b", spoken_of, re.IGNORECASE):
-            section = _ANTIDOTE
-        label = next((one for one in record.labels if one.sections.get(section)), None)
-        note = "" if label else _NO_SECTION.format(name=name)
-        pairs.append({"medicines": [name], "mentions": int(label is not None), "note": note})
-        if label is not None:
-            passage = section_passage(record, label, section)
-            passages.append(passage)
-            row: dict[str, JsonValue] = {"cite": passage.id, "label_of": name, "about": name}
-            row["section"], row["label"] = SECTION_TITLES[section], {section: [*label.sections[section]]}
-            results.append(row)
-    summary = Phrase(text="{count} sections", singular="{count} section", values={"count": len(passages)})
-    subject = ", ".join(record.generic_name for record in records)
-    data: JsonValue = {"question": question, "pairs": pairs, "results": results, ABOVE: above}
-    return ToolResult(data=data, passages=tuple(passages), summary=summary, subject=subject)
-
-
-def _sentences(label: Label) -> Sequence[str]:
-    return label.sections.get(_SECTION, ())
