@@ -2,7 +2,8 @@
 
 ``chat_app/safety/data/emergency_training.jsonl`` holds questions and templates. A template's places, such as
 ``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
-``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature.
+``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes the name of a medicine, all of which are one feature,
+or an invented one, so that no medicine is a feature.
 Each question is also learnt misspelt, and each emergency also before a question about a dose. The sentences of the
 demonstration's guidelines and labels are learnt as no emergencies: whole, in part, as notes and turned into questions.
 Questions with a group were written one by one; ``--check`` judges each group with classifiers trained on the others,
@@ -25,12 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emergencies
-from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, EmergencyModel
-from chat_app.safety.emergency_features import DATA, features
+from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, INTENT, EmergencyModel
+from chat_app.safety.emergency_features import DATA, NAMES, features
 from tools.drug_database.importers import demo
+from tools.drug_database.names.aliases import AliasFile
+from tools.drug_database.names.foreign_names import international_keys
+from tools.drug_database.names.name_keys import salt_words, shipped
 from tools.guidelines.library import DEMO_FOLDER
+from tools.language.folding import fold_name
 from tools.language.quotable_units import units
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, entries
+from tools.language.vocabulary.common_words import is_ordinary
 from tools.language.word_lists import word_list
 
 TRAINING: Final = DATA / "emergency_training.jsonl"
@@ -45,6 +51,8 @@ _SEEDS: Final = (7, 8)
 """Each draws the fillings of all templates once."""
 _RAREST: Final = 6
 """Questions that a feature must be in to count."""
+_KNOWN: Final = 0.5
+"""Share of the names that are those of medicines; the others are invented, as a name that is not known."""
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
 _SPACES: Final = re.compile(r"\s+(?=[,.?!])|(?<=\s)\s+")
 _CONSONANTS: Final[tuple[str, ...]] = (*"bcdfghlmnprstvz", "br", "tr", "pr", "cl")
@@ -71,19 +79,27 @@ class Target(NamedTuple):
     """What a classifier recognises."""
 
     weights: Path
-    kind: Literal["emergency", "exposure"]
+    kind: Literal["emergency", "exposure", "self_harm"]
     threshold: float
     """Below one half: a missed emergency or exposure costs more than a false alarm. Chosen by cross-validation."""
     smallest: float
     """Weights below it are left out."""
+    within: bool = False
+    """Whether it is asked of recognised emergencies alone."""
+
+    def judges(self, example: JudgedQuestion | None) -> bool:
+        """Return whether ``example``, None for a sentence of the library, is learnt."""
+        return not self.within or (example is not None and example.emergency)
 
     def holds(self, example: JudgedQuestion) -> bool:
         """Return whether ``example`` is to be recognised."""
-        return example.exposure if self.kind == "exposure" else example.emergency
+        wanted: bool = getattr(example, self.kind)
+        return wanted
 
 
-EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.45, smallest=0.04)
+EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.38, smallest=0.04)
 EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.2, smallest=0.1)
+SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
 
 
 def filled(template: str, language: str, rng: random.Random) -> str:
@@ -95,6 +111,8 @@ def filled(template: str, language: str, rng: random.Random) -> str:
 
 def _phrase(place: str, language: str, rng: random.Random) -> str:
     match place:
+        case "drug" if rng.random() < _KNOWN:
+            return rng.choice(_known_names())
         case "drug":
             syllables = (rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(rng.randint(2, 4)))
             return "".join((*syllables, rng.choice(_ENDINGS)))
@@ -113,6 +131,11 @@ def _phrase(place: str, language: str, rng: random.Random) -> str:
 
 
 @cache
+def _known_names() -> Sequence[str]:
+    return NAMES.read_text(encoding="utf-8").split()
+
+
+@cache
 def _clinical_terms(language: str) -> Sequence[str]:
     """Return the clinical words of ``language``; the English ones are the translations of the others."""
     if language in FOREIGN_LANGUAGES:
@@ -125,11 +148,12 @@ def train(examples: Sequence[JudgedQuestion], *targets: Target) -> tuple[Emergen
     totals = [defaultdict[str, float](float) for _ in targets]
     for seed in _SEEDS:
         drawn = list(_drawn(examples, random.Random(seed), library=EMERGENCIES in targets))  # noqa: S311
-        found = [features(text) for text, _ in drawn]
-        counted = Counter(name for names in found for name in names)
-        kept = sorted(name for name, count in counted.items() if count >= _RAREST)
+        read = [(features(text), one) for text, one in drawn]
         for target, total in zip(targets, totals, strict=True):
-            wanted = np.array([one is not None and target.holds(one) for _, one in drawn], float)
+            found, held = zip(*(each for each in read if target.judges(each[1])), strict=True)
+            counted = Counter(name for names in found for name in names)
+            kept = sorted(name for name, count in counted.items() if count >= _RAREST)
+            wanted = np.array([one is not None and target.holds(one) for one in held], np.float32)
             for name, weight in zip((*kept, _BIAS), _fitted(found, wanted, kept), strict=True):
                 total[name] += weight / len(_SEEDS)
     return tuple(_model(target, total) for target, total in zip(targets, totals, strict=True))
@@ -209,22 +233,26 @@ def _misspelt(text: str, rng: random.Random) -> str:
     return " ".join(words)
 
 
-def _fitted(found: Sequence[frozenset[str]], wanted: NDArray[np.float64], kept: Sequence[str]) -> list[float]:
+def _fitted(found: Sequence[frozenset[str]], wanted: NDArray[np.float32], kept: Sequence[str]) -> list[float]:
     """Return the weight of each of ``kept`` and then the bias, by Adam on all questions at once."""
     places = {name: place for place, name in enumerate(kept)}
     columns = [[*(places[name] for name in names if name in places), len(kept)] for names in found]
-    rows = np.repeat(np.arange(len(columns)), [len(each) for each in columns])
-    flat = np.concatenate([np.array(each) for each in columns])
-    penalty = np.append(np.full(len(kept), _PENALTY), 0.0)
-    weights, mean, square = (np.zeros(len(kept) + 1) for _ in range(3))
+    sizes = np.array([len(each) for each in columns])
+    flat = np.fromiter((place for each in columns for place in each), np.int32)
+    by_column = np.argsort(flat, kind="stable")
+    of_column = np.repeat(np.arange(len(columns), dtype=np.int32), sizes)[by_column]
+    starts, column_starts = (np.cumsum(counts) - counts for counts in (sizes, np.bincount(flat)))
+    penalty = np.append(np.full(len(kept), _PENALTY, np.float32), np.float32(0))
+    weights, mean, square = (np.zeros(len(kept) + 1, np.float32) for _ in range(3))
     for step in range(1, _STEPS + 1):
-        scores = np.bincount(rows, weights=weights[flat], minlength=len(columns))
+        scores = np.add.reduceat(weights[flat], starts)
         errors = 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0))) - wanted
-        gradient = np.bincount(flat, weights=errors[rows], minlength=len(weights)) / len(columns) + penalty * weights
-        mean = 0.9 * mean + 0.1 * gradient
-        square = 0.999 * square + 0.001 * gradient * gradient
+        gradient = np.add.reduceat(errors[of_column], column_starts) / len(columns) + penalty * weights
+        mean += 0.1 * (gradient - mean)
+        square += 0.001 * (gradient * gradient - square)
         weights -= _RATE * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
-    return weights.tolist()
+    fitted: list[float] = weights.tolist()
+    return fitted
 
 
 def cross_validated(examples: Sequence[JudgedQuestion], *targets: Target) -> dict[str, list[tuple[int, int]]]:
@@ -245,14 +273,34 @@ def cross_validated(examples: Sequence[JudgedQuestion], *targets: Target) -> dic
     return judged
 
 
+def medicine_names(examples: Sequence[JudgedQuestion]) -> list[str]:
+    """Return the words of names of medicines that are no other words, nor have a weight by ``examples``."""
+    aliases = (alias for alias in shipped("aliases.json", AliasFile).names if alias.kind != "abbreviation")
+    named = [name for record in demo.records() for name in (record.generic_name, *record.brand_names)]
+    named += [name for alias in aliases for name in (alias.alias, *alias.names) if " " not in name]
+    words = sorted({word for name in named for word in fold_name(name).split() if _WORD.fullmatch(word)})
+    phrases = (phrase for places in _PHRASES.values() for listed in places.values() for phrase in listed)
+    written = Counter(word for one in examples for word in set(_written(one.text)))
+    others = {word for phrase in phrases for word in _written(phrase)} | salt_words().endings | salt_words().elements
+    others |= {word for word, count in written.items() if count >= _RAREST or is_ordinary(word)}
+    taken = set(international_keys(sorted(others)))
+    pairs = zip(words, international_keys(words), strict=True)
+    return [word for word, key in pairs if key not in taken and not is_ordinary(word)]
+
+
+def _written(text: str) -> list[str]:
+    return [fold_name(word) for word in _WORD.findall(_PLACE.sub(" ", text))]
+
+
 def main() -> None:
     """Write the weights of the shipped training set, or with ``--check`` print the cross-validated figures."""
-    examples, targets = read_emergencies(TRAINING), (EMERGENCIES, EXPOSURES)
+    examples, targets = read_emergencies(TRAINING), (EMERGENCIES, EXPOSURES, SELF_HARM)
     if "--check" in sys.argv[1:]:
         for group, counts in cross_validated(examples, *targets).items():
             for target, (recognised, false_alarms) in zip(targets, counts, strict=True):
                 print(f"{group}, {target.kind}: {recognised} recognised, {false_alarms} false alarms")
         return
+    NAMES.write_text("\n".join((*medicine_names(examples), "")), encoding="utf-8")
     for target, model in zip(targets, train(examples, *targets), strict=True):
         weights = json.dumps(model.model_dump(), ensure_ascii=False, indent=0)
         target.weights.write_text(f"{weights}\n", encoding="utf-8")

@@ -24,6 +24,8 @@ class JudgedQuestion(Frozen):
     """The part of a test set that it is counted with; in the training set, of the questions written one by one."""
     illness: bool = False
     """An emergency without an exposure: no self-harm, and no harm from something taken, given or breathed in."""
+    self_harm: bool = False
+    """An exposure in which nothing was taken yet: someone wants to harm themselves, or asks what is lethal."""
 
     @property
     def exposure(self) -> bool:

@@ -1,9 +1,10 @@
-"""Decides whether a question tells of an immediate danger to life, and whether of an exposure.
+"""Decides whether a question tells of an immediate danger to life, and of which kind.
 
 An emergency is an overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like; an exposure is one in
-which something was taken, given or breathed in, or self-harm. Both are linear models over ``emergency_features``: the
-sum of the weights of a question's features, as a probability. ``scripts.train_emergencies`` fits the weights;
-``asclepius eval emergencies`` measures them on questions that were written apart.
+which something was taken, given or breathed in, or self-harm, in which nothing need have been taken yet. Each is a
+linear model over ``emergency_features``: the sum of the weights of a question's features, as a probability.
+``scripts.train_emergencies`` fits the weights; ``asclepius eval emergencies`` measures them on questions that were
+written apart.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ import json
 import math
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from chat_app.safety.emergency_features import DATA, features, windows
 from tools.types import Frozen
 
 EMERGENCY: Final[Path] = DATA / "emergency_weights.json"
 EXPOSURE: Final[Path] = DATA / "exposure_weights.json"
+INTENT: Final[Path] = DATA / "self_harm_weights.json"
 LEAST_WITH_EXCESS: Final = 0.05
 """Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
 _LONGEST: Final = 20_000
+EmergencyKind = Literal["exposure", "self_harm", "illness"]
+"""What was taken, given or breathed in; harm that someone intends; any other danger to life."""
 
 
 class EmergencyModel(Frozen):
@@ -39,6 +43,10 @@ class EmergencyModel(Frozen):
         """Return whether ``text`` belongs to the class that the classifier was trained for."""
         return self.probability(text) >= self.threshold
 
+    def recognises_whole(self, text: str) -> bool:
+        """Return whether ``text`` as a whole belongs to the class, whatever a part of it alone tells."""
+        return self._of(features(text[:_LONGEST])) >= self.threshold
+
     def _of(self, found: frozenset[str]) -> float:
         return 0.5 + 0.5 * math.tanh((self.bias + sum(self.weights.get(name, 0.0) for name in found)) / 2.0)
 
@@ -47,3 +55,12 @@ class EmergencyModel(Frozen):
 def emergency_model(weights: Path = EMERGENCY) -> EmergencyModel:
     """Return a shipped classifier."""
     return EmergencyModel.model_validate(json.loads(weights.read_text(encoding="utf-8")))
+
+
+def emergency_kind(text: str) -> EmergencyKind | None:
+    """Return the kind of emergency that ``text`` tells of; None for an ordinary question."""
+    if not emergency_model().recognises(text):
+        return None
+    if emergency_model(INTENT).recognises_whole(text):
+        return "self_harm"
+    return "exposure" if emergency_model(EXPOSURE).recognises(text) else "illness"

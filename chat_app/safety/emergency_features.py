@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from tools.drug_database.names.foreign_names import international_key, international_keys
+from tools.language.folding import fold_name
+
 DATA: Final = Path(__file__).parent / "data"
+NAMES: Final = DATA / "medicine_names.txt"
+"""Words of names of medicines, which ``scripts.train_emergencies`` collects."""
+MEDICINE: Final = "{drug}"
+"""The feature of every name of a medicine."""
 _TOKEN: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|')*|\d+(?:[.,]\d+)*")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _WINDOW: Final = 3
@@ -18,8 +27,12 @@ _STEM: Final = 6
 """Letters that are kept of a word, so that its endings do not matter."""
 _LETTERS: Final = 5
 """Letters of a sequence. Compound and misspelt words share sequences with the words that they are made of."""
+_SHORTEST_NAME: Final = 5
+_SHORTEST_REST: Final = 4
+"""Letters of what a German compound has behind a name."""
 _MAGNITUDES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10_000)
 """Bounds between which numbers count as the same: a pulse of 34 is not one of 54."""
+_TENFOLD: Final = "#tenfold"
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 
@@ -27,23 +40,54 @@ _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 def features(text: str) -> frozenset[str]:
     """Return the shortened words of ``text``, its pairs of adjacent ones and its letter sequences.
 
-    Of a number only its magnitude counts, or that it may be a year, which tells of the past.
+    Of a number only its magnitude counts, or that it may be a year, which tells of the past; of a medicine's name only
+    that it is one. Of two adjacent numbers it counts whether one is ten or a hundred times the other.
     """
-    found = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
+    found = [part for one in _TOKEN.findall(text.translate(_APOSTROPHES).lower()) for part in _without_name(one)]
     words = [_magnitude(one) if one[0].isdecimal() else one[:_STEM] for one in found]
-    sequences = (
-        sequence for one in found if len(one) >= _LETTERS and not one[0].isdecimal() for sequence in _sequences(one)
-    )
-    return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences))
+    sequences = (sequence for one in found if len(one) >= _LETTERS and one[0].isalpha() for sequence in _sequences(one))
+    numbers = [_value(one) for one in found if one[0].isdecimal()]
+    tenfold = [_TENFOLD for one, other in pairwise(numbers) if _is_tenfold(one, other)]
+    return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences, *tenfold))
+
+
+@lru_cache(maxsize=65_536)
+def _without_name(word: str) -> tuple[str, ...]:
+    """Return ``word`` with ``MEDICINE`` for a name, also for one that a German compound begins with."""
+    if len(word) < _SHORTEST_NAME or not word[0].isalpha():
+        return (word,)
+    if international_key(fold_name(word)) in _name_keys():
+        return (MEDICINE,)
+    ends = range(len(word) - _SHORTEST_REST, _SHORTEST_NAME, -1)
+    end = next((end for end in ends if word[:end] in _names() or f"{word[:end]}e" in _names()), None)
+    return (word,) if end is None else (MEDICINE, word[end:])
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(NAMES.read_text(encoding="utf-8").split())
+
+
+@cache
+def _name_keys() -> frozenset[str]:
+    return frozenset(international_keys(sorted(_names())))
 
 
 def _magnitude(number: str) -> str:
     if _YEAR.fullmatch(number):
         return "#year"
+    return f"#{bisect_right(_MAGNITUDES, _value(number))}"
+
+
+def _value(number: str) -> float:
     whole, *decimals = re.split("[.,]", number)
     # Three digits behind a point or comma are thousands.
-    value = float(f"{whole}{''.join(decimals)}" if len(number) > len(whole) + 3 else f"{whole}.{''.join(decimals)}")
-    return f"#{bisect_right(_MAGNITUDES, value)}"
+    return float(f"{whole}{''.join(decimals)}" if len(number) > len(whole) + 3 else f"{whole}.{''.join(decimals)}")
+
+
+def _is_tenfold(one: float, other: float) -> bool:
+    less, more = sorted((one, other))
+    return less > 0 and any(math.isclose(more, factor * less) for factor in (10, 100))
 
 
 def _sequences(word: str) -> Iterable[str]:
