@@ -2,10 +2,10 @@
 
 ``chat_app/safety/data/emergency_training.jsonl`` holds questions and templates. A template's places, such as
 ``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
-``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes the name of a medicine, all of which are one feature,
-or an invented one, so that no medicine is a feature.
-Each question is also learnt misspelt, and each emergency also before a question about a dose. The sentences of the
-demonstration's guidelines and labels are learnt as no emergencies: whole, in part, as notes and turned into questions.
+``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes the name of a medicine, all of which are one
+feature, or an invented one. Each question is also learnt misspelt, and each emergency also before a question about a
+dose. The sentences of the demonstration's guidelines and labels are learnt as no emergencies: whole, in part, as notes
+and turned into questions.
 Questions with a group were written one by one; ``--check`` judges each group with classifiers trained on the others,
 which predicts the figures of a new author. Logistic regression by gradient descent; deterministic.
 """

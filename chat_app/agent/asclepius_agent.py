@@ -19,8 +19,9 @@ from chat_app.answer_options import AnswerLanguage, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
-from chat_app.safety.emergency_classifier import EXPOSURE, LEAST_WITH_EXCESS, emergency_model
+from chat_app.safety.emergency_classifier import LEAST_WITH_EXCESS, emergency_kind, emergency_model
 from chat_app.safety.emergency_notice import emergency_notice
+from tools.drug_database.drug_tools import BEFORE, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
 from tools.drug_database.labels.overdosage_output import ABOVE
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
@@ -29,7 +30,7 @@ from tools.types import Function, FunctionOutput
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
-    preset={"length": "standard", "language": "", "some": False, "own": False, "exposure": False},
+    preset={"length": "standard", "language": "", "some": False, "own": False, "exposure": False, "self_harm": False},
 )
 NO_NOTICE = "off"
 """Emergency text with which no question is treated as an emergency."""
@@ -137,25 +138,46 @@ class AsclepiusHealthcareAgent:
     def _request(self, message: str, options: ConsultOptions) -> TurnRequest:
         self.check_message(message)
         request = self._ordinary(message, options)
-        if self._emergency_text == NO_NOTICE:
-            return request
-        if emergency_model().recognises(message):
-            request = self._announced(request)
-            if emergency_model(EXPOSURE).recognises(message):
-                return replace(request, prepare=self._for_exposure)
-        is_likely = emergency_model().probability(message) >= LEAST_WITH_EXCESS and any(clauses_with_amounts(message))
-        return replace(request, prepare=self._for_amounts if is_likely else None)
+        return request if self._emergency_text == NO_NOTICE else replace(request, prepare=self._prepared)
 
-    def _announced(self, request: TurnRequest) -> TurnRequest:
-        if any(notice.comes_first for notice in request.notices):
+    async def _prepared(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
+        """Put the notice before the answer to an emergency, and choose what is searched for it."""
+        kind = emergency_kind(request.message)
+        if kind in {None, "illness"} and (await self._is_excess(request) or await self._goes_on(request, recent)):
+            kind = "exposure"
+        if kind is None:
             return request
-        return replace(request, notices=(emergency_notice(request.message, self._emergency_text), *request.notices))
+        request = replace(
+            request, notices=(emergency_notice(request.message, kind, self._emergency_text), *request.notices)
+        )
+        if kind == "exposure":
+            return await self._for_exposure(request, recent)
+        return self._for_self_harm(request) if kind == "self_harm" else request
 
-    async def _for_amounts(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
-        """Treat a question that states far more of a medicine than its labels allow as one about an overdose."""
-        found = await self._overdosage(request, request.message)
-        above = isinstance(found.output, dict) and found.output.get(ABOVE)
-        return await self._for_exposure(self._announced(request), recent) if above else request
+    async def _is_excess(self, request: TurnRequest) -> bool:
+        """Return whether the question states far more of a medicine than its labels allow."""
+        message = request.message
+        if emergency_model().probability(message) < LEAST_WITH_EXCESS or not any(clauses_with_amounts(message)):
+            return False
+        found = await self._overdosage(request, message)
+        return isinstance(found.output, dict) and bool(found.output.get(ABOVE))
+
+    async def _goes_on(self, request: TurnRequest, recent: Sequence[str]) -> bool:
+        """Return whether a question before told of an exposure, and none since names another medicine.
+
+        One that names none goes on with the question before it alone.
+        """
+        *earlier, newest = recent
+        told = next((at for at in reversed(range(len(earlier))) if emergency_kind(earlier[at]) == "exposure"), None)
+        if told is None:
+            return False
+        since = await self._named(request, "\n".join((*earlier[told + 1 :], newest)))
+        goes_on = bool(since) or told == len(earlier) - 1
+        return goes_on and since <= await self._named(request, earlier[told])
+
+    async def _named(self, request: TurnRequest, text: str) -> set[str]:
+        subject = (await self._overdosage(request, text)).subject
+        return set(subject.split(", ")) if subject else set()
 
     async def _overdosage(self, request: TurnRequest, question: str) -> FunctionOutput:
         names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
@@ -173,8 +195,20 @@ class AsclepiusHealthcareAgent:
             request,
             tools=(*names, *request.tools),
             guideline_tools=frozenset(),
+            given={**request.given, **{name: {BEFORE: "\n".join(recent[-2:-1])} for name in names}},
             prompt_kwargs={**request.prompt_kwargs, "exposure": True},
             undosed=frozenset(request.tools if found.subject or found.error else ()),
+        )
+
+    def _for_self_harm(self, request: TurnRequest) -> TurnRequest:
+        """Search nothing: what labels and guidelines say of a lethal amount helps nobody here."""
+        names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
+        return replace(
+            request,
+            tools=names,
+            guideline_tools=frozenset(),
+            given={name: {SELF_HARM: True} for name in names},
+            prompt_kwargs={**request.prompt_kwargs, "self_harm": True},
         )
 
     def _ordinary(self, message: str, options: ConsultOptions) -> TurnRequest:

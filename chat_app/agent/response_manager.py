@@ -217,6 +217,7 @@ class OpenAIResponseManager:
         tools = self._tools.relevant(tools, "\n".join(recent))
         chosen = options.language if options.language != "auto" else None
         spoken = {"language": chosen or language_of_questions(*reversed(recent))}
+        speaking = self._tools.taking("language")
         conversation.searched_in(store)
         fields: dict[str, Any] = {
             "model": request.model,
@@ -234,8 +235,10 @@ class OpenAIResponseManager:
             prompt_kwargs=dict(request.prompt_kwargs),
             tools=tools,
             hosted_tools=(_file_search(store, options.documents),) if store else (),
-            given={name: dict(values) for name, values in request.given.items()}
-            | dict.fromkeys(self._tools.taking("language"), spoken),
+            given={
+                name: {**request.given.get(name, {}), **(spoken if name in speaking else {})}
+                for name in {*request.given, *speaking}
+            },
             fields=fields,
             resumed=options.resumed,
             on_response=self._progress(request, conversation, after=after),

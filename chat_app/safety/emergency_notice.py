@@ -7,16 +7,16 @@ from importlib import resources
 from typing import Final
 
 from chat_app.events import Notice
+from chat_app.safety.emergency_classifier import EmergencyKind
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.text_language import language_of
 
-TEXTS: Final[dict[Language, str]] = json.loads(
+TEXTS: Final[dict[Language, dict[EmergencyKind, str]]] = json.loads(
     (resources.files("chat_app.safety") / "data" / "emergency_notices.json").read_text("utf-8")
 )
-ENGLISH: Final = TEXTS["en"]
 
 
-def emergency_notice(question: str, text: str | None = None) -> Notice:
+def emergency_notice(question: str, kind: EmergencyKind, text: str | None = None) -> Notice:
     """Return the notice for an emergency; ``text`` is the installation's own, else it is in the question's language."""
-    message = text or TEXTS[language_of(question)]
+    message = text or TEXTS[language_of(question)][kind]
     return Notice(code="emergency", params={"text": message}, message=message)

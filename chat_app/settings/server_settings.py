@@ -55,8 +55,8 @@ class ServerSettings(BaseSettings):
     alone."""
     emergency_notice: str | None = None
     """Text shown first for a question that tells of an overdose, self-harm or another danger to life, with the numbers
-    to call. Unset: a text with common emergency numbers, in English or German. `off`: none, and no question is treated
-    as an emergency."""
+    to call. Unset: a text with common emergency numbers for the kind of emergency, in English, German or Spanish.
+    `off`: none, and no question is treated as an emergency."""
     max_message_length: int = Field(20_000, ge=100)
     """Longest question in characters."""
     questions_per_minute: int = Field(60, ge=1)

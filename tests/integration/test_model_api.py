@@ -17,7 +17,7 @@ from openai import AsyncOpenAI, OpenAI
 from sqlalchemy import text as sql
 
 from chat_app.interface.security.accounts import Scope, api_keys_at, create_key
-from chat_app.safety.emergency_notice import ENGLISH
+from chat_app.safety.emergency_notice import TEXTS
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api
 from tests.support.engine import chained, clinic, guideline_tool, passage
@@ -298,7 +298,7 @@ async def test_the_emergency_notice_comes_first(redis_url: str, tmp_path: Path) 
     async with facade([text_reply("Give acetylcysteine.")], redis_url, tmp_path) as there, there.client() as client:
         stream = await client.chat.completions.create(model="asclepius", messages=question, stream=True)
         text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
-    assert text == f"{ENGLISH}\n\nGive acetylcysteine."
+    assert text == TEXTS["en"]["exposure"] + "\n\nGive acetylcysteine."
 
 
 async def test_an_answer_that_broke_off_says_so(redis_url: str, tmp_path: Path) -> None:
