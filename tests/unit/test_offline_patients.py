@@ -9,7 +9,7 @@ import pytest
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import ToolOutput
 from chat_app.offline.extraction.reading import gather
-from tools.language.absence import absence
+from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.populations import populations_in
 
 RECORD = {

@@ -12,9 +12,9 @@ from typing import Final
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
-from tools.language.absence import absence
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
+from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
 from tools.language.vocabulary.populations import UNDER_18, WITH_THEIR_MOTHERS, Population, populations_in, speaks_of
