@@ -49,10 +49,10 @@ _WORDED: Final = {name: any_wording(wording) for name, wording in label_wording(
 
 def severity_of(sentence: str, section: SectionName) -> Severity:
     """Return the level of ``sentence``, which is in ``section`` of a label."""
-    contraindicated = section == "contraindications" or _says("contraindicated", sentence)
-    if contraindicated and not _says("not contraindicated", sentence):
+    contraindicated = section == "contraindications" and not _says("not contraindicated", sentence)
+    if contraindicated or _says("contraindicated", _without("not contraindicated", sentence)):
         return "contraindicated"
-    if _says("avoid", sentence):
+    if _says("avoid", _without("not avoid", sentence)):
         return "avoid"
     if _says("adjust dose", sentence) and not _says("no adjustment", sentence):
         return "adjust dose"
@@ -64,6 +64,10 @@ def severity_of(sentence: str, section: SectionName) -> Severity:
 def says_something(clause: str) -> bool:
     """Return whether ``clause`` warns or tells an effect by itself; the item of a list only names a medicine."""
     return _says("effect", clause) or severity_of(clause, "interactions") != "described"
+
+
+def _without(denied: str, sentence: str) -> str:
+    return _WORDED[denied].sub(" ", sentence)
 
 
 def _says(what: str, sentence: str) -> bool:
