@@ -18,7 +18,9 @@ from tools.types import Frozen
 
 T = TypeVar("T")
 Tokens = tuple[str, ...]
-_EFFECTS: Final = frozenset({"effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency"})
+_EFFECTS: Final = frozenset(
+    ("effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency", "inhibition")
+)
 """Nouns after which a class name describes an effect, as in "the antihypertensive effect of lisinopril"."""
 _ACRONYM: Final = 3
 _NEAR: Final = 7
@@ -31,6 +33,8 @@ _STRENGTHS: Final = {
     "weak": "weak",
 }
 _PARENTHESES = re.compile(r"\([^()]{1,12}\)")
+_ENZYME_NUMBER: Final = re.compile(r"(?<= )(\d[a-z]\d{1,2})(?= )")
+"""An enzyme after the first of a list: "CYP2C9, 3A4 or 1A2 inhibitors"."""
 _MEANT: Final = r"\b(?:that|which|known to|may|can) (?:\w+ ){0,3}"
 _ROLES: Final = (
     ("inhibitor", re.compile(rf"\binhibitors\b|{_MEANT}inhibit\b|\binhibiting\b")),
@@ -38,7 +42,8 @@ _ROLES: Final = (
     (
         "substrate",
         re.compile(
-            r"\bsubstrates\b|\b(?:drugs|products|agents|medicines|medications|substances|compounds)(?: \w+){0,4}"
+            r"\bsubstrates\b(?! (?:that|which)\b)"
+            r"|\b(?:drugs|products|agents|medicines|medications|substances|compounds)(?: \w+){0,4}"
             r" (?:metabolized|metabolised|transported|eliminated|cleared)\b"
         ),
     ),
@@ -134,6 +139,7 @@ class LabelTerms:
                 self._by_member.setdefault(fold_name(name), set()).add(group.name)
         self.members = frozenset(self._by_member)
         self._roles = _roles_by_name(data.enzymes)
+        self.acting = frozenset(self._roles)
         self._spellings = {fold_name(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
         longest_first = sorted(self._spellings, key=len, reverse=True)
         self._enzyme = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
@@ -200,7 +206,7 @@ class LabelTerms:
 
     def roles_in(self, sentence: str) -> list[EnzymeRole]:
         """Return the kinds of inhibitors, inducers and substrates that ``sentence`` names."""
-        folded = fold_name(sentence)
+        folded = _ENZYME_NUMBER.sub(r"cyp\1", fold_name(sentence))
         found: dict[EnzymeRole, None] = {}
         for match in self._enzyme.finditer(folded):
             before = " ".join(folded[: match.start()].split()[-_NEAR:])
