@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tools.drug_database.labels.interaction_output import NOTHING_FOUND, interaction_result
+from tools.drug_database.labels.interaction_output import MOST, NOTHING_FOUND, interaction_result
 from tools.drug_database.labels.interactions import MOST_QUOTES
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
@@ -96,11 +96,11 @@ def test_every_pair_of_three_is_checked() -> None:
     third = record("gammadrug", {"interactions": ("Take with food.",)})
     result = check(one, other, third)
     assert [pair["medicines"] for pair in pairs(result)] == [
-        ["alphadrug", "betadrug"],
         ["alphadrug", "gammadrug"],
         ["betadrug", "gammadrug"],
+        ["alphadrug", "betadrug"],
     ]
-    assert [pair["mentions"] for pair in pairs(result)] == [0, 1, 1]
+    assert [pair["mentions"] for pair in pairs(result)] == [1, 1, 0]
     assert set(quoted(result)) == {"Gammadrug raises alphadrug.", "Gammadrug lowers betadrug."}
 
 
@@ -123,6 +123,39 @@ def test_quotes_come_by_severity_and_not_by_their_place() -> None:
     assert [row["severity"] for row in rows(result)] == list(SEVERITIES)
     assert rows(result)[2]["figures"] == ["10 mg daily"]
     assert pairs(result)[0]["severity"] == "contraindicated"
+
+
+def test_the_gravest_statement_leads_over_all_pairs_and_shared_risks_come_last() -> None:
+    one = record("alphadrug", {"contraindications": ("Contraindicated in patients with a long QT interval.",)})
+    other = record(
+        "betadrug", {"interactions": ("Gammadrug raises its levels.",), "warnings": ("Betadrug prolongs the QTc.",)}
+    )
+    third = record("gammadrug", {"contraindications": ("Contraindicated with deltadrug.",)})
+    result = check(one, other, third, record("deltadrug"))
+    assert [row["severity"] for row in rows(result)] == ["contraindicated", "described", None, None]
+    assert [row["matched_by"] for row in rows(result)][2:] == ["shared risk", "shared risk"]
+    assert [pair["severity"] for pair in pairs(result)][:3] == ["contraindicated", "described", None]
+    assert pairs(result)[2]["shared_risks"] == ["QT prolongation"]
+    assert pairs(result)[2]["note"].endswith("quoted from each label that states it: QT prolongation.")
+
+
+def test_every_label_of_a_record_is_read_and_each_wording_once() -> None:
+    sentences = (("Take with food.", "Betadrug raises it."), ("Betadrug raises it.", "Avoid betadrug."))
+    labels = tuple(
+        Label(source=DataSource(id=f"x:{place}", title="x", publisher="test"), sections={"interactions": found})
+        for place, found in enumerate(sentences)
+    )
+    one = record("alphadrug").model_copy(update={"labels": labels})
+    assert quoted(check(one, record("betadrug"))) == ["Avoid betadrug.", "Betadrug raises it."]
+
+
+def test_pairs_past_the_most_medicines_are_said_not_to_be_checked() -> None:
+    names = [f"drug{chr(ord('a') + place)}" for place in range(MOST + 1)]
+    label: Sections = {"interactions": (f"Avoid {names[-1]}.", f"Avoid {names[-2]}.")}
+    result = check(record(names[0], label), *map(record, names[1:]))
+    assert quoted(result) == [f"Avoid {names[-2]}."]
+    left = [pair["medicines"] for pair in pairs(result) if pair["note"].startswith("Not checked")]
+    assert left == [[name, names[-1]] for name in names[:-1]]
 
 
 @pytest.mark.parametrize(
@@ -191,11 +224,26 @@ def test_a_risk_of_a_listed_medicine_without_a_label_is_quoted_and_marked() -> N
         ("Drugs that induce or inhibit P-glycoprotein change its levels.", "rifampin", True),
         ("The antihypertensive effect of alphadrug lasts a day.", "furosemide", False),
         ("Nitrates in any form are contraindicated.", "isosorbide mononitrate", True),
+        ("CYP2C9, 3A4 or 1A2 inhibitors raise its levels.", "ketoconazole", True),
+        ("CYP3A4 substrates that prolong QT are contraindicated.", "simvastatin", False),
+        ("CYP3A4 substrates rise.", "simvastatin", True),
+        ("Betadrug is toxic because of xanthine oxidase inhibition.", "allopurinol", False),
+        ("Thyroid cancer was seen.", "levothyroxine", False),
     ],
 )
 def test_a_class_or_enzyme_role_names_its_members(sentence: str, medicine: str, *, found: bool) -> None:
     result = check(record("alphadrug", {"interactions": (sentence,)}), record(medicine))
     assert quoted(result) == ([sentence] if found else [])
+
+
+def test_what_a_label_says_of_the_medicine_itself_decides_over_its_enzyme_role() -> None:
+    by_role, by_name = "Strong CYP3A4 inhibitors are contraindicated.", "Avoid large amounts of ketoconazole."
+    result = check(record("alphadrug", {"interactions": (by_role, by_name)}), record("ketoconazole"))
+    assert quoted(result) == [by_name, by_role]
+    assert [row["matched_by"] for row in rows(result)] == ["name", "enzyme"]
+    assert pairs(result)[0]["severity"] == "avoid"
+    alone = check(record("alphadrug", {"interactions": (by_role,)}), record("ketoconazole"))
+    assert pairs(alone)[0]["severity"] == "contraindicated"
 
 
 def test_the_labels_own_class_is_no_mention() -> None:
@@ -266,7 +314,41 @@ def test_of_two_classes_the_labels_of_their_members_are_searched() -> None:
     assert [(row["label_of"], row["about"]) for row in rows(result)] == [("sumatriptan", "SSRIs")]
     assert quoted(result) == ["SSRIs may cause serotonin syndrome."]
     assert pairs(result)[0]["labels_of"] == ["sumatriptan"]
-    assert pairs(result)[0]["note"] == "These labels were searched for the other class: sumatriptan."
+    assert pairs(result)[0]["note"].startswith("Of triptans these labels were searched: sumatriptan.")
+
+
+def test_the_labels_of_a_class_are_searched_for_one_medicine() -> None:
+    member = record("sumatriptan", {"warnings": ("Alphadrug may cause serotonin syndrome.",)})
+    hit = DrugHit(record=member, matched=Match(how="class", on="triptan"), score=95.0)
+    triptans = DrugSearchResult(query=DrugQuery(name="triptans"), hits=(hit,))
+    result = interaction_result([_found(record("alphadrug", {"warnings": ("Take with food.",)})), triptans])
+    assert quoted(result) == ["Alphadrug may cause serotonin syndrome."]
+    assert NOTHING_FOUND not in pairs(result)[0]["note"]
+
+
+def _ambiguous(*records: DrugRecord) -> DrugSearchResult:
+    hits = tuple(DrugHit(record=one, matched=Match(how="synonym", on="HCT"), score=97.0) for one in records)
+    return DrugSearchResult(query=DrugQuery(name="HCT"), hits=hits)
+
+
+def test_every_meaning_of_an_ambiguous_abbreviation_is_checked_and_none_with_another() -> None:
+    meanings = [record("hydrocortisone"), record("hydrochlorothiazide")]
+    lithium = record("lithium", {"interactions": ("Thiazide diuretics raise lithium levels.",)})
+    result = interaction_result([_ambiguous(*meanings), _found(lithium)])
+    assert [pair["medicines"] for pair in pairs(result)] == [
+        ["hydrochlorothiazide", "lithium"],
+        ["hydrocortisone", "lithium"],
+    ]
+    assert all("mistaken for hydrochlorothiazide" in pair["note"] for pair in pairs(result))
+    named = interaction_result([_ambiguous(*meanings), _found(meanings[1])])
+    assert [pair["medicines"] for pair in pairs(named)] == [["hydrocortisone", "hydrochlorothiazide"]]
+    alone = interaction_result([_ambiguous(*meanings)])
+    assert [pair["medicines"] for pair in pairs(alone)] == [["hydrocortisone"], ["hydrochlorothiazide"]]
+
+
+def test_a_brand_that_is_not_loaded_is_searched_by_its_ingredients() -> None:
+    one = record("alphadrug", {"interactions": ("Verapamil raises its levels.", "Oxycodone does not.")})
+    assert quoted(check(one, "Tarka")) == ["Verapamil raises its levels."]
 
 
 def test_members_without_a_statement_are_named_and_nothing_is_called_safe() -> None:
@@ -293,6 +375,7 @@ def test_one_medicine_lists_its_interactions_by_severity() -> None:
         {
             "interactions": ("NSAIDs raise its levels.", "Avoid use with betadrug."),
             "contraindications": ("Contraindicated in combination with gammadrug.", "Contraindicated in asthma."),
+            "dosage": ("In combination with deltadrug give 5 mg.",),
         },
     )
     result = check(one)
@@ -333,6 +416,18 @@ def test_the_label_of_the_named_brand_is_quoted_first() -> None:
         ("No interaction with digoxin was observed.", "no effect stated"),
         ("Its levels were unaffected.", "no effect stated"),
         ("It did not change the INR, but bleeding increased.", "described"),
+        ("Use with alcohol is absolutely prohibited.", "contraindicated"),
+        ("Concomitant use is not permitted.", "contraindicated"),
+        ("It is not contraindicated in asthma but is contraindicated with nitrates.", "contraindicated"),
+        ("Do not administer it with pimozide.", "avoid"),
+        ("Refrain from drinking alcohol.", "avoid"),
+        ("Combined use is unnecessary and should be avoided.", "avoid"),
+        ("Avoidance of digoxin is not necessary.", "described"),
+        ("It is not necessary to avoid warfarin.", "described"),
+        ("Separate them by at least 4 hours.", "adjust dose"),
+        ("Give one third to one fourth of the usual dose.", "adjust dose"),
+        ("The dose may need to be doubled.", "adjust dose"),
+        ("It doubled the AUC.", "described"),
     ],
 )
 def test_severity_follows_the_wording(sentence: str, severity: str) -> None:
@@ -354,6 +449,12 @@ def test_what_is_not_taken_with_the_medicine_is_no_interaction(sentence: str) ->
     combined = sentence.removesuffix(".") + ", and with betadrug."
     label = record("alphadrug", {"contraindications": (combined,)})
     assert pairs(check(label, record("betadrug")))[0]["severity"] == "contraindicated"
+
+
+def test_what_follows_a_hypersensitivity_is_no_part_of_it() -> None:
+    sentence = "Contraindicated in hypersensitivity, and with or within 14 days of betadrug."
+    label = record("alphadrug", {"contraindications": (sentence,)})
+    assert quoted(check(label, record("betadrug"))) == [sentence]
 
 
 def test_figures_are_read_as_written() -> None:

@@ -20,7 +20,7 @@ SELF_HARM: Final = "self_harm"
 """Hidden parameters of ``search_overdosage``: the question before, for a medicine that the newest does not name; and
 that someone wants to harm themselves, so that nothing is quoted."""
 _LONGEST = 100_000
-_MOST_MEDICINES = 8
+_MOST_NAMES = 24
 _MOST_MEMBERS = 5
 """Medicines of a class whose labels are searched where classes alone are named."""
 
@@ -113,14 +113,14 @@ class _Tools:
         Call it whenever a question names two or more medicines, or asks what may not be taken with one. The severity
         is contraindicated, avoid, adjust dose, monitor or described. Rows with `matched_by` "shared risk" quote a
         risk that both labels state without naming each other. No statement found never means that a combination is
-        safe.
+        safe. Tell the user about pairs whose note says that they were not checked.
 
         Args:
-            names: One to eight medicines or classes, each by its whole brand, generic or class name. With one name,
-                the statements of its label about other medicines.
+            names: All medicines or classes, each by its whole brand, generic or class name; 16 are compared at once.
+                With one name, the statements of its label about other medicines.
         """
-        if not 1 <= len(names) <= _MOST_MEDICINES:
-            raise ToolArgumentsInvalid(f"Give one to {_MOST_MEDICINES} names of medicines.")
+        if not 1 <= len(names) <= _MOST_NAMES:
+            raise ToolArgumentsInvalid(f"Give one to {_MOST_NAMES} names of medicines.")
         _check_names(names)
         searched = [await self._database.search(DrugQuery(name=name, limit=_MOST_MEMBERS)) for name in names]
         return interaction_result(searched)

@@ -36,7 +36,9 @@ class Party:
     roles: frozenset[EnzymeRole]
     is_class: bool = False
     members: tuple[DrugRecord, ...] = ()
-    """Medicines of the class; their labels are read where the other party has none either."""
+    """Medicines of the class, whose labels are read."""
+    note: str = ""
+    """A warning about the name that was typed, such as its other meaning."""
 
     def named_in(self, sentence: str) -> tuple[str, ...]:
         """Return the names of the medicine that ``sentence`` uses."""
@@ -49,15 +51,19 @@ class Party:
         return several and any(fold_name(name) not in self.own for name in self.named_in(sentence))
 
     def classed_in(self, sentence: str) -> tuple[str, ...]:
-        """Return the classes and enzyme roles in ``sentence`` that the medicine belongs to."""
-        terms = label_terms()
-        found = sorted(self.groups & terms.groups_in(sentence))
+        """Return the classes in ``sentence`` that the medicine belongs to."""
+        found = sorted(self.groups & label_terms().groups_in(sentence))
         found += (name for _, _, name in self.classes.find(tokens(sentence)) if _is_written(name, sentence))
-        if self.roles:
-            found += [
-                wanted.title() for wanted in terms.roles_in(sentence) if any(_fits(wanted, has) for has in self.roles)
-            ]
         return tuple(dict.fromkeys(found))
+
+    def acting_in(self, sentence: str) -> tuple[str, ...]:
+        """Return the enzyme roles in ``sentence`` that the medicine has."""
+        wanted = label_terms().roles_in(sentence) if self.roles else ()
+        return tuple(dict.fromkeys(one.title() for one in wanted if any(_fits(one, has) for has in self.roles)))
+
+    def meant_in(self, sentence: str) -> bool:
+        """Return whether ``sentence`` names the medicine, a class of it, or what it does to an enzyme."""
+        return bool(self.named_in(sentence) or self.classed_in(sentence) or self.acting_in(sentence))
 
 
 def medicine(record: DrugRecord) -> Party:
@@ -89,7 +95,7 @@ def unlisted(name: str, members: Iterable[DrugRecord] = ()) -> Party:
     """
     alias = aliases().name(name)
     names = [name, *(alias.names if alias else aliases().other_names(fold_name(name)))]
-    names += [part for part in _PARTS.split(name) if part != name]
+    names += [part for one in names for part in _PARTS.split(one) if part != one]
     terms = label_terms()
     wording = terms.group_named(name)
     return Party(

@@ -38,13 +38,14 @@ _TOGETHER = re.compile(
 )
 _ASIDE = re.compile(
     r"\bwithout (?!\w+ing\b)(?!known|any |clinical|signific|evidence)[^,;.()]*"
-    r"|\b(?:hypersensitivity|allerg(?:y|ic)|anaphyla(?:xis|ctic)|reactions?)(?: reactions?)?\b[^.;]*?\b(?:to|of)\b"
+    r"|\b(?:hypersensitivity|allerg(?:y|ic)|anaphyla(?:xis|ctic)|reactions?)(?: reactions?)?\b"
+    r"(?:(?!\b(?:with|within|after)\b)[^.;])*?\b(?:to|of)\b"
     r"[^.;]*?(?=,? (?:and |or )?(?:with|in|after|within)\b|[.;]|$)|\b[\w-]+-allergic\b",
     re.IGNORECASE,
 )
 """Mentions of a medicine that is not taken: one that must be taken too, and one that the patient is allergic to."""
-How = Literal["name", "class", "shared risk", "own section"]
-_HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "shared risk")
+How = Literal["name", "class", "enzyme", "shared risk", "own section"]
+_HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "enzyme", "shared risk")
 
 
 class Statement(NamedTuple):
@@ -59,17 +60,18 @@ class Statement(NamedTuple):
     section: SectionName
     quote: str
     label: Label
+    yields: bool = False
+    """Whether the sentence means an enzyme role, and another one of the pair names the medicine: that one decides."""
 
 
 def pair_statements(one: Party, other: Party) -> list[Statement]:
     """Return what either label says about the other medicine, the most severe first; then shared risks.
 
-    Of two classes the labels of their members are read.
+    Of a class the labels of its members are read.
     """
     found = [*_mentions(one, other), *_mentions(other, one)]
-    if one.record is None and other.record is None:
-        pairs = [(record, about) for of, about in ((one, other), (other, one)) for record in of.members]
-        found += [said for record, about in pairs for said in _mentions(medicine(record), about)]
+    pairs = [(record, about) for of, about in ((one, other), (other, one)) for record in of.members]
+    found += [said for record, about in pairs for said in _mentions(medicine(record), about)]
     return [*_limited(found), *_risks(one, other, found)]
 
 
@@ -102,16 +104,16 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
     """
     for label, section, sentence in _sentences(of.record):
         taken = _ASIDE.sub(" ", sentence)
-        named, classed = about.named_in(taken), about.classed_in(taken)
-        if not named and not classed:
+        if not about.meant_in(taken):
             continue
         together = _TOGETHER.search(sentence) is not None or of.tells_apart(sentence)
-        names = tuple(name for name in named if together or fold_name(name) not in of.own)
-        classes = tuple(name for name in classed if together or name not in of.groups)
-        if names or classes:
-            how: How = "name" if names else "class"
+        named = [name for name in about.named_in(taken) if together or fold_name(name) not in of.own]
+        classed = [name for name in about.classed_in(taken) if together or name not in of.groups]
+        acting = about.acting_in(taken)
+        if names := tuple(named or classed or acting):
+            how: How = "name" if named else "class" if classed else "enzyme"
             severity = severity_of(_bearing(of, about, sentence), section)
-            yield Statement(of.name, about.name, how, names or classes, severity, section, sentence, label)
+            yield Statement(of.name, about.name, how, names, severity, section, sentence, label)
 
 
 def _bearing(of: Party, about: Party, sentence: str) -> str:
@@ -121,12 +123,12 @@ def _bearing(of: Party, about: Party, sentence: str) -> str:
     """
     clauses = sentence.split(";")
     kept = [clause for clause in clauses if not _is_on_others(of, about, clause)]
-    own = [clause for clause in kept if about.named_in(clause) or about.classed_in(clause)]
+    own = [clause for clause in kept if about.meant_in(clause)]
     return ";".join(kept) if own and all(map(says_something, own)) else sentence
 
 
 def _is_on_others(of: Party, about: Party, clause: str) -> bool:
-    if about.named_in(clause) or about.classed_in(clause):
+    if about.meant_in(clause):
         return False
     rest = fold_name(clause)
     for name in of.own:
@@ -137,14 +139,16 @@ def _is_on_others(of: Party, about: Party, clause: str) -> bool:
 
 def _limited(found: Sequence[Statement]) -> list[Statement]:
     """Return the most severe statements, within the limits for a pair."""
-    ranked = sorted(found, key=_order)
-    by_class = [one for one in ranked if one.how == "class"][:MOST_BY_CLASS]
+    is_named = any(one.how == "name" for one in found)
+    ranked = sorted((one._replace(yields=is_named and one.how == "enzyme") for one in found), key=_order)
+    by_class = [one for one in ranked if one.how != "name"][:MOST_BY_CLASS]
     by_name = [one for one in ranked if one.how == "name"][: MOST_QUOTES - len(by_class)]
     return sorted([*by_name, *by_class], key=_order)
 
 
-def _order(statement: Statement) -> tuple[int, int, int]:
+def _order(statement: Statement) -> tuple[bool, int, int, int]:
     return (
+        statement.yields,
         SEVERITIES.index(statement.severity),
         _HOW_ORDER.index(statement.how),
         SEARCHED.index(statement.section),
