@@ -15,6 +15,8 @@ from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, ImportReport
 from tools.drug_database.names.aliases import aliases, look_alike_groups
+from tools.drug_database.names.medicine_names import medicine_names
+from tools.drug_database.names.name_keys import base_moieties
 
 # The import of all directories takes a minute, and longer on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -148,6 +150,16 @@ async def test_aliases_that_are_marked_stand_in_the_files(imported: tuple[DrugDa
     for alias in aliases().in_files:
         bearing = [{known.entry for known in state.index.whole(name)} for name in (alias.alias, alias.names[0])]
         assert bearing[0] & bearing[1], alias.alias
+
+
+async def test_the_brands_that_are_known_beyond_the_database_stand_in_the_files(
+    imported: tuple[DrugDatabase, ImportReport],
+) -> None:
+    state = await imported[0]._read(imported[0]._searcher.snapshot, 60)
+    assert state is not None
+    for brand, medicine in medicine_names().pairs():
+        meant = {frozenset(base_moieties(state.index.ingredients[known.entry])) for known in state.index.whole(brand)}
+        assert frozenset(medicine.split(" and ")) in meant, brand
 
 
 def test_tall_man_letters_that_are_marked_stand_in_the_directory(shared: Path) -> None:

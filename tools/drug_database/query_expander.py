@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.aliases import Aliases, ClassAlias, NameAlias
+from tools.drug_database.names.aliases import LISTED, Aliases, ClassAlias, NameAlias
 from tools.drug_database.names.name_index import Known, NameIndex
 from tools.drug_database.names.name_keys import class_kind, class_name
 from tools.drug_database.names.name_resolution import abbreviated, foreign_name, leading, meanings_of
@@ -103,6 +103,8 @@ class QueryExpander:
         alias = self._aliases.name(text)
         if alias is not None and alias.source in _CODES:
             return None
+        if alias is not None and alias.source == LISTED and self._index.whole(text):
+            alias = None
         is_short = bool(meanings) or (alias is not None and alias.kind == "abbreviation")
         if is_short and language != "en" and (_is_word(words[0], language) or any(translations([text], language))):
             return None

@@ -12,11 +12,14 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
+from tools.drug_database.names.medicine_names import MedicineNames, medicine_names
 from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
+LISTED: Final = "us_listed"
+"""Source of the brands of ``data/medicine_names.json``."""
 _LONG_ENOUGH: Final = 6
 """Letters of an abbreviation that can be misspelt; with one wrong letter a shorter one is another."""
 
@@ -56,7 +59,7 @@ class AliasFile(Frozen):
 class Aliases:
     """Look-up by folded alias, with and without spaces, singular and plural."""
 
-    def __init__(self, data: AliasFile) -> None:
+    def __init__(self, data: AliasFile, listed: MedicineNames | None = None) -> None:
         self.sources = data.sources
         self.classes = data.classes
         self.in_files = tuple(one for one in data.names if one.in_files)
@@ -65,7 +68,15 @@ class Aliases:
         self._nicknames: dict[str, list[str]] = defaultdict(list)
         self._other_names: dict[str, list[str]] = defaultdict(list)
         self._substance_names: dict[str, dict[str, None]] = defaultdict(dict)
-        for name in data.names:
+        self.substances = frozenset(fold_name(name) for one in data.names for name in one.names)
+        """Names of substances, folded, with those that aliases lead to."""
+        brands: list[NameAlias] = []
+        if listed is not None:
+            self.substances |= frozenset(listed.substances)
+            brands = [
+                NameAlias(alias=one, names=(means,), kind="brand", source=LISTED) for one, means in listed.pairs()
+            ]
+        for name in (*data.names, *brands):
             for form in _forms(name.alias):
                 self._names.setdefault(form, name)
             if len(name.names) == 1:
@@ -132,7 +143,7 @@ def _forms(alias: str) -> set[str]:
 @cache
 def aliases() -> Aliases:
     """Return the shipped aliases."""
-    return Aliases(shipped("aliases.json", AliasFile))
+    return Aliases(shipped("aliases.json", AliasFile), medicine_names())
 
 
 class LookAlikeGroup(Frozen):

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import Aliases, ClassAlias, singular
+from tools.drug_database.names.aliases import LISTED, Aliases, ClassAlias, singular
 from tools.drug_database.names.foreign_names import english_forms
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
-from tools.drug_database.names.query_words import JOINING
+from tools.drug_database.names.query_words import JOINING, without_form
 from tools.drug_database.records.queries import How
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import begins_word, is_known_word
@@ -68,6 +68,8 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Nam
         found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
     if not found and (known := foreign_name(index, text) or abbreviated(index, text.split())):
         return [NameCandidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
+    if not found and not is_known_word(text) and (name := without_form(fold_name(text))) != fold_name(text):
+        return named_alone(index, aliases, name)
     alias = None if found or is_known_word(text) else aliases.international(text)
     return _by_name(index, aliases, alias.alias) if alias else (found, note)
 
@@ -88,7 +90,7 @@ def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCa
     alias = aliases.name(text)
     meanings = index.exact(text)
     found = [_candidate(known) for known in leading(index, meanings)]
-    if alias is None or (meanings and _is_own(index, meanings[0])):
+    if alias is None or (meanings and (alias.source == LISTED or _is_own(index, meanings[0]))):
         return found, ""
     brands = {one.entry: one for one in found if one.how == "brand"}
     by_alias = [

@@ -35,6 +35,7 @@ _TOGETHER = re.compile(
     r"together|interact\w*|combin(?:e|ed|ing)|con(?:comitant|current)\w*|simultaneous\w*|coadminist\w*"
     r"|zusammen|gemeinsam|gleichzeitig\w*|wechselwirk\w*|kombinier\w*|junt[oa]s|interac\w*"
 )
+_WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(word_list('compounded')))})")
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 """Trade marks that folding would turn into letters."""
 
@@ -97,6 +98,12 @@ def understand(typed: str) -> TypedQuery:
         capitals=frozenset(capitals.split()),
         hyphenated=frozenset(_hyphenated(plain)),
     )
+
+
+def without_form(folded: str) -> str:
+    """Return what a German compound has before a dosage form: ``nitro`` of ``nitrospray``; else the text itself."""
+    found = _WITH_FORM.fullmatch(folded)
+    return found["name"] if found else folded
 
 
 def _hyphenated(text: str) -> Iterator[tuple[str, str]]:

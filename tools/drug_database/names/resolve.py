@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.foreign_names import english_ions, ions_of, salt_in_english
+from tools.drug_database.names.known_names import not_loaded
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.names.name_resolution import (
@@ -43,6 +44,7 @@ _SURE_SPELLING: Final = 88.0
 """A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
 _CLASS_ENDS: Final = frozenset({"drug", "drugs", "medicine", "medicines", "agent", "agents"})
 _ABSENT: Final = "{} is another name of {}, which is not in the drug database."
+_NOT_LOADED: Final = "{} is not in the drug database."
 _HALF: Final = 0.5
 _FAR_WORDS: Final = 3
 
@@ -60,9 +62,9 @@ class Guess(NamedTuple):
 
 
 def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
-    """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words."""
+    """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words and known names."""
     words = fold_name(text).split()
-    if all(map(is_known_word, words)):
+    if all(map(is_known_word, words)) or not_loaded(index, aliases, text):
         return Guess()
     near = [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)]
     by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)
@@ -160,12 +162,12 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
         members = classed(index, aliases, text)
         if members:
             return Reading(members)
-    subject = " ".join(word for word in question.core if not is_known_word(word))
+    spans = find_spans(index, aliases, question)
+    subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
     texts = dict.fromkeys(filter(None, (question.trimmed, core, subject)))
     absent = next((note for text in texts if (note := _absent(index, aliases, text))), "")
     if absent:
         return Reading(notes=(absent,))
-    spans = find_spans(index, aliases, question)
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
     other = [
@@ -189,8 +191,10 @@ def _absent(index: NameIndex, aliases: Aliases, text: str) -> str:
     alias = aliases.name(text)
     if alias is not None:
         return _ABSENT.format(alias.alias, joined(alias.names))
-    salt = salt_in_english(text)
-    return _ABSENT.format(text, salt) if salt else ""
+    if salt := salt_in_english(text):
+        return _ABSENT.format(text, salt)
+    name = "" if is_known_word(text) else not_loaded(index, aliases, text)
+    return _NOT_LOADED.format(name) if name else ""
 
 
 def _class_at_end(index: NameIndex, aliases: Aliases, question: TypedQuery) -> tuple[NameCandidate, ...]:
