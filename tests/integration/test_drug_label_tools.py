@@ -146,7 +146,7 @@ async def test_one_name_lists_the_statements_about_others_by_severity(drugs: Dru
 
 async def test_no_name_is_too_few(drugs: DrugDatabase) -> None:
     output = await call(drugs, "check_drug_interactions", names=[])
-    assert output.error == "Give one to 8 names of medicines."
+    assert output.error == "Give one to 24 names of medicines."
 
 
 @pytest.mark.parametrize("name", ["Cotrimoxazol", "cotrimoxazole", "Co-Trimoxazol"])
@@ -189,6 +189,27 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
         ("Marcumar und Ibuprofen", ["Marcumar"]),
         ("phenprocoumon with ibuprofen", ["phenprocoumon"]),
         ("Marcumar und Novalgin", ["Marcumar", "Novalgin"]),
+        ("can I take Advil with Percocet and Xanax", ["Percocet"]),
+        ("sertraline ok with Nardil?", ["Nardil"]),
+        ("Klor-Con and Aldactone", ["Klor-Con"]),
+        ("Xarelto with Foozium", ["Foozium"]),
+        ("lisinopril, foozium, metformin", ["foozium"]),
+        ("lisinopril in foozia", []),
+        ("warfarin, foozium and fever", ["foozium"]),
+        ("warfarin, rarely foozium", []),
+        ("Gyrasehemmer und Eisenpräparate", ["Fluoroquinolone", "Iron preparation"]),
+        ("Kaliumchlorid mit Spironolacton", ["potassium chloride"]),
+        ("L-Thyroxin und Eisen", ["iron"]),
+        ("ethinylestradiol with rifampicin", ["ethinyl estradiol"]),
+        ("Nitrate und PDE-5-Hemmer", ["Nitrate", "PDE5 inhibitor"]),
+        ("ACE-Hemmer und Kaliumsparer", ["ACE inhibitor", "Potassium-sparing diuretic"]),
+        ("trimethoprim with a potassium-sparing diuretic", ["Potassium-sparing diuretic"]),
+        ("aspirin on a direct oral anticoagulant", ["Direct oral anticoagulant"]),
+        ("liraglutide and a family history of thyroid cancer", []),
+        (
+            "warfarin, amiodarone, simvastatin, fluconazole, omeprazole, sertraline and metformin together",
+            ["sertraline", "metformin"],
+        ),
     ],
 )
 async def test_what_is_named_beside_the_medicines_found_is_told(
@@ -197,6 +218,21 @@ async def test_what_is_named_beside_the_medicines_found_is_told(
     output = await call(drugs, "search_drug_database", drug_name=question)
     assert isinstance(output.output, dict)
     assert output.output["also_named"] == also_named
+
+
+@pytest.mark.parametrize("name", ["nitroprusside", "metamizole", "dapsone", "sibutramine", "Clozapin", "Nardil"])
+async def test_a_known_medicine_that_is_not_loaded_is_no_misspelling(drugs: DrugDatabase, name: str) -> None:
+    output = await call(drugs, "search_drug_database", drug_name=name)
+    assert isinstance(output.output, dict)
+    assert output.output["did_you_mean"] == output.output["results"] == []
+    assert output.output["absent"] is True
+    assert output.output["note"].endswith("is not in the drug database.")
+
+
+async def test_a_german_compound_of_a_name_and_a_form_is_read(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "search_drug_database", drug_name="Sildenafil mit Nitrospray?")
+    assert isinstance(output.output, dict)
+    assert [one["generic_name"] for one in output.output["results"]] == ["sildenafil", "nitroglycerin"]
 
 
 async def test_the_result_for_the_model_is_the_contracts_shape(drugs: DrugDatabase) -> None:

@@ -21,7 +21,7 @@ from tools.drug_database.labels.label_scope import (
     with_asked_label_first,
 )
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.labels.named_beside import named_beside
+from tools.drug_database.labels.named_beside import named_beside, past_limit
 from tools.drug_database.names.aliases import aliases, look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
@@ -152,8 +152,9 @@ class Searcher:
             did_you_mean=reading.did_you_mean,
             note=note,
             absent=absent,
-            also_named=named_beside(
-                state.index, question, self.expand(client, query.name).expansions, query.name, hits
+            also_named=(
+                *past_limit(state.index, reading.candidates, hits),
+                *named_beside(state.index, question, self.expand(client, query.name).expansions, query.name, hits),
             ),
         )
 

@@ -1,15 +1,27 @@
 """What a question names beside the medicines that a search found."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 from tools.drug_database.labels.interaction_parties import medicine
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases, singular
+from tools.drug_database.names.known_names import not_loaded
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_resolution import named
-from tools.drug_database.names.query_words import CONTEXT, JOINING, TypedQuery
+from tools.drug_database.names.name_resolution import NameCandidate
+from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery, without_form
 from tools.drug_database.records.queries import DrugHit
+from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
+from tools.language.vocabulary.common_words import is_ordinary
+
+_NAMED: Final = frozenset({"exact", "brand", "synonym"})
+_LONGEST_NAME: Final = 4
+_SHORTEST_UNKNOWN: Final = 4
+_PARTS: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[+,/&]")
+_JOINS: Final = frozenset("+,/&") | JOINING - {"in"}
 
 
 def named_beside(
@@ -17,29 +29,89 @@ def named_beside(
 ) -> tuple[str, ...]:
     """Return the classes, foods, herbs and unlisted medicines in ``text`` that are none of the medicines found.
 
-    Where no medicine was found, they count when ``text`` says nothing else, or asks about taking them together.
+    A word that no vocabulary holds counts as a medicine where it is joined to one. Where no medicine was found, they
+    count when ``text`` says nothing else, or asks about taking them together.
     """
     terms = label_terms()
-    groups = terms.groups_in(text).union(*(terms.groups_in(term) for one in expanded for term in one.same))
-    names = _unlisted(index, expanded, text)
-    records = [hit.record for hit in hits if hit.matched.how in {"exact", "brand", "synonym"}]
-    if not records and (len(groups | names) < 2 or not (question.asks_together or _is_all(question, expanded, groups))):
+    english = _in_english(question.whole, expanded)
+    groups = terms.groups_in(text) | terms.groups_in(english)
+    unlisted = _unlisted(index, question.words, english)
+    # "Eisen" is no second partner beside "Eisenpräparate".
+    members = frozenset(filter(is_ordinary, terms.members_of(groups)))
+    names = set(unlisted.values()) - members
+    records = [hit.record for hit in hits if hit.matched.how in _NAMED]
+    if not records and len(groups | names) < 2:
+        return ()
+    covered = {*terms.words_of(groups), *(word for part in unlisted for word in part.split())}
+    if not records and not (question.asks_together or _is_all(english, covered)):
         return ()
     own = [medicine(record).groups for record in records]
-    return tuple(sorted(groups.difference(*own) | names))
+    named_words = covered.union(*(fold_name(hit.matched.on).split() for hit in hits))
+    others = {word for one in expanded for word in one.asked.split()}
+    unread = _unread(text, question, named_words, others)
+    return tuple(sorted(groups.difference(*own) | names | set(unread)))
 
 
-def _unlisted(index: NameIndex, expanded: Sequence[Expansion], text: str) -> set[str]:
-    """Return the known names of medicines in ``text`` that have no record."""
+def past_limit(index: NameIndex, candidates: Sequence[NameCandidate], hits: Sequence[DrugHit]) -> list[str]:
+    """Return the medicines that a text names beyond those that are shown."""
+    shown = {hit.matched.on for hit in hits}
+    named = {one.on: one for one in candidates if one.how in _NAMED and one.on not in shown}
+    return [index.generics[one.entry] for one in named.values()] if hits else []
+
+
+def _in_english(folded: str, expanded: Iterable[Expansion]) -> str:
+    """Return a folded question with English words for its classes and substances in other languages."""
+    terms = label_terms()
+    for one in expanded:
+        if one.same and not terms.groups_in(one.asked) and not aliases().name(one.asked):
+            called = next((name for name in one.same if terms.groups_in(name)), one.same[0])
+            folded = f" {folded} ".replace(f" {one.asked} ", f" {called} ").strip()
+    return folded
+
+
+def _unlisted(index: NameIndex, words: Sequence[str], english: str) -> dict[str, str]:
+    """Return the known names of medicines that have no record, by the words that were typed."""
     terms, known = label_terms(), aliases()
-    typed = [alias for one in expanded if (alias := known.name(one.asked)) and alias.names[0] in one.same]
-    names = {*(alias.alias for alias in typed if alias.kind != "abbreviation"), *terms.members_in(text)} - CONTEXT
-    return {name for name in names if not named(index, known, name)[0] and not terms.group_named(name)}
+    typed = [*sorted(terms.members_in(english))]
+    for length in range(_LONGEST_NAME, 0, -1):
+        typed += [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
+    found: dict[str, str] = {}
+    for part in typed:
+        ordinary = part in CONTEXT or (is_ordinary(part) and part not in terms.members)
+        if ordinary or any(part in longer.split() for longer in found):
+            continue
+        if (name := not_loaded(index, known, part)) and not terms.group_named(name):
+            found[part] = name
+    return found
 
 
-def _is_all(question: TypedQuery, expanded: Sequence[Expansion], groups: Collection[str]) -> bool:
-    """Return whether a question says nothing beside its classes and names, in its own words or in other ones."""
-    terms, known = label_terms(), aliases()
-    asked = [one.asked for one in expanded if any(map(terms.groups_in, one.same)) or known.name(one.asked)]
-    covered = JOINING.union(terms.words_of(groups), *(one.split() for one in asked))
-    return all(word in covered or singular(word) in covered for word in question.core)
+def _is_all(english: str, covered: Collection[str]) -> bool:
+    """Return whether a question says nothing beside the classes and names that ``covered`` are the words of."""
+    words = (word for word in fold_name(english).split() if word not in NOISE and word not in JOINING)
+    return all(word in covered or singular(word) in covered for word in words)
+
+
+def _unread(text: str, question: TypedQuery, names: Collection[str], others: Collection[str]) -> Iterator[str]:
+    """Yield the words that no vocabulary holds and that a word or sign joins to a name, or to another such word.
+
+    A comma joins only in a list that goes on, or at the end of the text.
+    """
+    parts = [(part, without_form(fold_name(part)) or part) for part in _PARTS.findall(text)]
+    kept = [(part, word) for part, word in parts if word in _JOINS or word not in NOISE]
+    for turn in (kept, kept[::-1]):
+        words = [word for _, word in turn]
+        for (part, word), one, sign, after in zip(turn[2:], words, words[1:], [*words[3:], ""], strict=False):
+            joined = one in names and sign in _JOINS and (sign != "," or not after or after in _JOINS)
+            if joined and {word, singular(word)}.isdisjoint(names) and _may_be_name(word, question, others):
+                names = {*names, word}
+                yield part
+
+
+def _may_be_name(word: str, question: TypedQuery, others: Collection[str]) -> bool:
+    return (
+        word.isalpha()
+        and len(word) >= _SHORTEST_UNKNOWN
+        and word not in question.capitals
+        and {word, singular(word)}.isdisjoint(others)
+        and not is_known_word(word)
+    )
