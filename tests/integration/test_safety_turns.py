@@ -323,6 +323,28 @@ async def test_what_two_labels_say_of_a_dose_comes_before_the_usual_doses(
     assert answer.index("Limit simvastatin to 20 mg") < answer.index("Give simvastatin 20 to 40 mg once daily")
 
 
+async def test_every_pair_of_seven_medicines_is_checked_and_the_gravest_leads(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    question = "Can he take metformin, lisinopril, omeprazole, amlodipine, atorvastatin, sildenafil and nitroglycerin?"
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, question))
+    gravest = answer.index("nitroglycerin can cause fatal hypotension and are contraindicated")
+    assert gravest < 600, answer
+    assert answer.count("No statement about this combination") == 1
+    assert "metformin + omeprazole; " in answer
+
+
+async def test_two_medicines_are_checked_below_an_emergency_notice(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, "She swallowed 20 tablets of sertraline and 10 of linezolid")
+    assert notices(events) == [TEXTS["en"]]
+    assert {"search_overdosage", "check_drug_interactions"} <= tools_called(events)
+    assert "contraindicated with or within 14 days" in text_of(events)
+
+
 async def test_a_dangerous_pair_in_ordinary_words_is_quoted(drugs: DrugDatabase, server: str, redis_url: str) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, "Is it ok to give sildenafil to a patient on isosorbide mononitrate?")

@@ -126,7 +126,8 @@ def _parts(line: str) -> list[str]:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", text.strip("|"))]
         known = {*phrases.PRODUCT_COLUMNS, *phrases.RECORD_COLUMNS, phrases.NOT_GIVEN, "---", ""}
         return [value for cell in cells if cell not in known for value in cell.split(", ")]
-    return [text.removeprefix("- ")]
+    pairs, _, note = text.partition(": ")
+    return [*re.split(r" \+ |; ", pairs), note] if " + " in pairs and note else [text.removeprefix("- ")]
 
 
 def _is_phrase(text: str, sources: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -267,6 +268,26 @@ def test_the_drugs_that_the_database_found_in_a_question_are_compared() -> None:
     classes.lookups[0] = replace(classes.lookups[0], also_named=("SSRI", "Triptan"))
     (call,) = comparison("triptans with SSRIs", classes, (compare,))
     assert call.arguments == {"names": ["SSRI", "Triptan"]}
+
+
+def test_every_named_drug_is_compared_also_after_an_overdose() -> None:
+    compare = function("check_drug_interactions", "Medicines", names={"type": "array", "items": TEXT})
+    names = [f"{letter}drug" for letter in "abcdef"]
+    (call,) = comparison("Are they safe together?", gather(found(*names)), (compare,))
+    assert call.arguments == {"names": names}
+    overdose = ToolOutput("search_overdosage", "{}", json.dumps({"pairs": [{"medicines": ["adrug"]}], "results": []}))
+    (call,) = comparison("adrug and bdrug", gather([overdose, *found("adrug", "bdrug")]), (compare,))
+    assert call.arguments == {"names": ["adrug", "bdrug"]}
+    asked = "What should not be taken with adrug?"
+    assert comparison(asked, gather([overdose, *found("adrug")]), (compare,)) == []
+
+
+def test_an_abbreviation_of_two_drugs_is_compared_as_it_was_typed() -> None:
+    compare = function("check_drug_interactions", "Medicines", names={"type": "array", "items": TEXT})
+    meanings = [{"generic_name": name, "matched": {"how": "synonym", "on": "HCT"}} for name in ("adrug", "bdrug")]
+    other = {"generic_name": "lithium", "matched": {"how": "exact", "on": "lithium"}}
+    (call,) = comparison("HCT und Lithium", gather([drug("HCT und Lithium", *meanings, other)]), (compare,))
+    assert call.arguments == {"names": ["HCT", "lithium"]}
 
 
 def test_one_typed_word_that_starts_two_names_is_not_compared_with_itself() -> None:
@@ -575,13 +596,71 @@ def test_the_closest_sentences_of_guidelines_follow_what_labels_say_of_a_pair() 
     assert phrases.CLOSEST not in answer
 
 
+def checked(*pairs: dict[str, Any], rows: Sequence[dict[str, Any]] = (), unknown: Sequence[Any] = ()) -> ToolOutput:
+    body = {"pairs": pairs, "results": rows, "unknown": unknown}
+    return ToolOutput("check_drug_interactions", "{}", json.dumps(body))
+
+
+def pair_row(of: str, about: str, severity: str | None, sentence: str) -> dict[str, Any]:
+    label = {"warnings": [sentence]}
+    return {"cite": "[1]", "label_of": of, "about": about, "severity": severity, "label": label}
+
+
+def test_pairs_without_a_statement_share_their_note_and_come_last() -> None:
+    nothing = "No statement was found."
+    output = checked(
+        {"medicines": ["adrug", "bdrug"], "note": nothing},
+        {"medicines": ["adrug", "cdrug"], "note": ""},
+        {"medicines": ["bdrug", "cdrug"], "note": nothing},
+        rows=[pair_row("adrug", "cdrug", "avoid", "Avoid cdrug.")],
+    )
+    answer = compose("adrug, bdrug and cdrug together?", gather([output])).text
+    assert answer.startswith("adrug, warnings:\n\n- Avoid cdrug. [1]\n\nadrug + bdrug; bdrug + cdrug: No statement")
+    assert answer.count(nothing) == 1
+
+
+def test_a_shared_risk_follows_the_note_that_marks_it() -> None:
+    rows = [
+        pair_row("adrug", "bdrug", "avoid", "Avoid bdrug."),
+        pair_row("bdrug", "adrug", None, "Bdrug prolongs the QT interval."),
+    ]
+    output = checked({"medicines": ["adrug", "bdrug"], "note": "A risk that both share is quoted."}, rows=rows)
+    answer = compose("adrug with bdrug?", gather([output])).text
+    places = [answer.index(text) for text in ("Avoid bdrug.", "adrug + bdrug: A risk", "Bdrug prolongs")]
+    assert places == sorted(places)
+
+
+def test_the_question_for_a_name_follows_what_labels_say_of_the_pair() -> None:
+    output = checked(
+        {"medicines": ["adrug", "bdrog"], "note": "bdrog is not in the drug database."},
+        rows=[pair_row("adrug", "bdrog", "contraindicated", "Contraindicated with bdrog.")],
+        unknown=[{"name": "bdrog", "did_you_mean": ["bdrug", "cdrug"]}],
+    )
+    answer = compose("adrug und bdrog zusammen?", gather([output])).text
+    assert answer.startswith("adrug, warnings:\n\n- Contraindicated with bdrog.")
+    assert answer.endswith("bdrog: Meinten Sie bdrug oder cdrug?")
+
+
+@pytest.mark.parametrize("question", ["alcohol and adrug", "Alkohol und Adrug", "adrug + Alkohol", "Adrug, Alkohol"])
+def test_a_question_of_names_alone_is_about_the_pair_in_any_language(question: str) -> None:
+    rows = [
+        pair_row("adrug", "Alcohol", "contraindicated", "Contraindicated with alcohol."),
+        pair_row("adrug", "Alcohol", "described", "Alcohol with adrug causes flushing."),
+    ]
+    output = checked({"medicines": ["adrug", "Alcohol"], "note": ""}, rows=rows)
+    label = {"generic_name": "adrug", "matched": {"how": "exact", "on": "adrug"}, "cite": "[1]",
+             "label": {"interactions": ["Alcohol with adrug causes flushing."]}}  # fmt: skip
+    answer = compose(question, gather([drug(question, label), output])).text
+    assert answer.index("Contraindicated with alcohol.") < answer.index("causes flushing")
+
+
 def test_below_a_pair_without_statements_the_closest_sentences_are_said_to_be_no_clear_answer() -> None:
     body = {"pairs": [{"medicines": ["alphadrug", "betadrug"], "note": "No statement was found."}], "results": []}
     output = ToolOutput("check_drug_interactions", "{}", json.dumps(body))
     answer = compose(
         "Is alphadrug a part of betadrug?", gather([guideline("A part of the knee is stiff in frost."), output])
     )
-    assert answer.text.startswith(f"No statement was found.\n\n{phrases.CLOSEST}"), answer.text
+    assert answer.text.startswith(f"alphadrug + betadrug: No statement was found.\n\n{phrases.CLOSEST}"), answer.text
 
 
 SWITCH = "Switching from betadrug to alphadrug: stop betadrug and start alphadrug two days later."

@@ -40,8 +40,6 @@ _ABOUT_OTHERS: Final = re.compile(
 """Asks what may not be taken with a medicine."""
 _MOST_CALLS: Final = 8
 """Calls of functions that are neither a search nor a look-up."""
-_MOST_NAMES: Final = 4
-"""Drugs of one question that are compared."""
 
 
 def kind_of_function(function: FunctionToolIn) -> FunctionKind:
@@ -75,12 +73,14 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
 def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionToolIn]) -> list[Call]:
     """Return the check of the drugs that the question names: two or more, or one when it asks about others.
 
-    A class, a food, a herb or a drug without a record is checked with the others; after an overdose none is.
+    A class, a food, a herb or a drug without a record is checked with the others; after an overdose one alone is not.
     """
     also = [name for lookup in evidence.lookups for name in lookup.also_named]
-    names = list(dict.fromkeys([*(record.name for record in evidence.named), *also]))[:_MOST_NAMES]
-    needed = 1 if _ABOUT_OTHERS.search(question) else 2
-    checks = _of_kind("interactions", functions)[:1] if len(names) >= needed and not evidence.pairs else ()
+    # Another name is checked as it was typed: an abbreviation may mean several drugs.
+    named = (record.matched_on if record.matched == "synonym" else record.name for record in evidence.named)
+    names = list(dict.fromkeys([*named, *also]))
+    needed = 1 if _ABOUT_OTHERS.search(question) and not evidence.pairs else 2
+    checks = _of_kind("interactions", functions)[:1] if len(names) >= needed else ()
     return [_call(check, question, names) for check in checks]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -187,15 +189,41 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
 
 
 def _pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
-    """Add what labels say of one another; of a pair that is silent it is said that it is."""
+    """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
+
+    A risk that labels share has no severity: it follows the note that marks it.
+    """
+    noted: dict[str, list[tuple[str, ...]]] = {}
     for pair in evidence.pairs:
-        unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
-        for heading, group in groupby(unsaid, lambda line: line[1].title):
-            draft.lines(heading, group)
-        if pair.note:
-            draft.paragraph(pair.note)
-        elif not pair.said:
-            draft.say(phrases.NO_INTERACTION, names=list(pair.names))
+        stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
+        shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
+        _quoted(draft, stated, aside=aside)
+        if pair.note and shared.said:
+            _noted(draft, pair.note, [pair.names])
+        elif pair.note or not pair.said:
+            noted.setdefault(pair.note, []).append(pair.names)
+        _quoted(draft, shared, aside=aside)
+    for note, pairs in noted.items():
+        _noted(draft, note, pairs)
+    for lookup in evidence.lookups if evidence.pairs else ():
+        if lookup.suggestions and not lookup.records:
+            draft.paragraph(f"{lookup.asked}: {_did_you_mean(draft, lookup.suggestions)}")
+
+
+def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
+    """Add a note with the pairs that it is about; an overdose is about no pair."""
+    named = [" + ".join(names) for names in pairs if len(names) > 1]
+    if note:
+        draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
+    else:
+        draft.say(phrases.NO_INTERACTION, names=named)
+
+
+def _quoted(draft: Draft, pair: Pair, *, aside: bool) -> None:
+    """Add the quotes of a pair that the answer does not hold yet."""
+    unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
+    for heading, group in groupby(unsaid, lambda line: line[1].title):
+        draft.lines(heading, group)
 
 
 def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
@@ -285,8 +313,17 @@ def _empty_handed(draft: Draft, evidence: Evidence, *, nothing: bool) -> None:
 
 
 def _offered_names(draft: Draft, evidence: Evidence) -> None:
-    """Ask for the medicine where the name in the question is not known, before anything is quoted."""
+    """Ask for the medicine where no name in the question is known, before anything is quoted.
+
+    What labels say of a pair comes before the question for a name of it.
+    """
     guesses = [lookup for lookup in evidence.lookups if not any(record.is_named for record in lookup.records)]
-    if offered := list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions)):
+    offered = list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions))
+    if offered and not evidence.pairs:
         draft.say(phrases.NO_NAME)
-        draft.say(phrases.DID_YOU_MEAN, "or", names=offered[:3])
+        draft.paragraph(_did_you_mean(draft, offered[:3]))
+
+
+def _did_you_mean(draft: Draft, names: Sequence[str]) -> str:
+    said = partial(phrases.said, language=draft.language)
+    return said(phrases.DID_YOU_MEAN).format(names=phrases.listed(list(names), said("or")))

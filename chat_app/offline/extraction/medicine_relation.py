@@ -7,13 +7,17 @@ impairment?" name alternatives: what they ask for comes first.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import HARMS
 from chat_app.offline.extraction.evidence import CONTRAINDICATED, Evidence
 from chat_app.offline.extraction.question import Question
-from tools.drug_database.names.query_words import understand
+from tools.drug_database.names.foreign_names import international_key
+from tools.drug_database.names.query_words import JOINING, understand
 from tools.language.folding import fold_name
+from tools.language.vocabulary.clinical_vocabulary import translations
+from tools.language.vocabulary.text_language import language_of
 
 _INSTEAD: Final = re.compile(
     r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
@@ -44,6 +48,8 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     names = {fold_name(name) for one in evidence.named for name in (one.name, one.matched_on, *one.brand_names)}
     names |= {fold_name(name) for pair in evidence.pairs for name in pair.names}
     name = f"(?:{'|'.join(map(re.escape, sorted(names - {''}, key=len, reverse=True)))})(?:s|e|en)?"
+    if _names_only(question.text, names):
+        return True
     if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
         return False
     if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
@@ -55,3 +61,13 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     if question.sections - HARMS == frozenset({"dosage"}) and severities & {CONTRAINDICATED, "avoid", "adjust dose"}:
         return True
     return question.names_alone or not (question.sections - HARMS or answered)
+
+
+def _names_only(text: str, names: Collection[str]) -> bool:
+    """Return whether ``text`` says nothing beside ``names``, which are folded; its words may be German or Spanish."""
+    words = understand(text).words
+    known = JOINING.union(*(name.split() for name in names))
+    for one in translations(words, language_of(text)):
+        if any(known.issuperset(fold_name(term).split()) for term in one.terms):
+            known = known.union(words[one.start : one.end])
+    return set(map(international_key, known)).issuperset(map(international_key, words))
