@@ -10,6 +10,7 @@ import pytest
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, ToolOutputRunItem, TurnStarted
+from chat_app.offline.extraction.phrases import CLOSEST
 from chat_app.safety.emergency_notice import TEXTS
 from tests.support.engine import clinic, consult, ended, guideline_tool, passage, text_of
 from tests.support.offline_server import offline_server
@@ -221,13 +222,16 @@ async def test_an_amount_that_does_not_answer_an_exposure_is_not_quoted(
     assert "10 units a day" not in text_of(events)
 
 
-async def test_passages_that_do_not_clearly_answer_an_exposure_are_not_quoted(
+async def test_passages_that_do_not_clearly_answer_an_exposure_are_said_to_be_the_closest(
     drugs: DrugDatabase, server: str, redis_url: str
 ) -> None:
     away = "Sedate a toddler with 5 mg for an endoscopy. Keep cleaning agents on a high shelf."
     question = "My toddler swallowed a battery off the shelf an hour ago, who gets it out?"
     async with agent_with(drugs, server, redis_url, guideline=away) as agent:
-        assert text_of(await consult(agent, question)) == TEXT_OF_NOTHING
+        answer = text_of(await consult(agent, question))
+    assert answer.startswith(f"{TEXT_OF_NOTHING}\n\n{CLOSEST}")
+    assert "high shelf" in answer
+    assert "5 mg" not in answer
 
 
 async def test_the_usual_dose_of_what_was_taken_is_withheld_from_every_source(
@@ -340,7 +344,7 @@ async def test_two_medicines_are_checked_below_an_emergency_notice(
 ) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, "She swallowed 20 tablets of sertraline and 10 of linezolid")
-    assert notices(events) == [TEXTS["en"]]
+    assert notices(events) == [TEXTS["en"]["exposure"]]
     assert {"search_overdosage", "check_drug_interactions"} <= tools_called(events)
     assert "contraindicated with or within 14 days" in text_of(events)
 

@@ -19,7 +19,7 @@ from tools.drug_database.importers import demo
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
 
-MOST_ALARMS = {"unseen": 0.005, "three languages": 0.005, "contrasts": 0.07, "independent": 0.03, "ward and home": 0.02}
+MOST_ALARMS = {"unseen": 0.005, "three languages": 0.005, "contrasts": 0.07, "independent": 0.015, "ward and home": 0.02}
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 
 
@@ -27,7 +27,7 @@ def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
     assert {one.group for one in report.groups} == set(MOST_ALARMS)
     for one in report.groups:
-        assert one.recognised >= (0.91 if one.group in {"contrasts", "ward and home"} else 0.95) * one.emergencies, (
+        assert one.recognised >= (0.9 if one.group in {"contrasts", "ward and home"} else 0.95) * one.emergencies, (
             report.missed
         )
         assert one.false_alarms <= MOST_ALARMS[one.group] * one.ordinary, report.alarmed

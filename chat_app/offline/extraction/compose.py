@@ -65,9 +65,10 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     overdose = any(len(pair.names) < 2 for pair in evidence.pairs)
     if overdose:
         said = any(pair.said for pair in evidence.pairs)
-        # No usual dose follows an overdose, and nothing that does not clearly answer.
+        # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages follow.
         if said or not selection.answers:
             selection = select(asked, [*labels, *evidence.passages], doses=False)
+        noted = draft.text if selection.quotes and not said else opening
     parts = record_parts(question)
     _facts(draft, parts, evidence)
     facts = draft.text != opening
@@ -191,10 +192,12 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
 def _pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
     """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
 
-    A risk that labels share has no severity: it follows the note that marks it.
+    A risk that labels share has no severity: it follows the note that marks it. Beside an overdose, pairs of which
+    nothing is said are no subject.
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
-    for pair in evidence.pairs:
+    alone = any(len(pair.names) < 2 for pair in evidence.pairs)
+    for pair in (one for one in evidence.pairs if one.said or len(one.names) < 2 or not alone):
         stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
         _quoted(draft, stated, aside=aside)
