@@ -19,7 +19,13 @@ from tools.drug_database.importers import demo
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
 
-MOST_ALARMS = {"unseen": 0.005, "three languages": 0.005, "contrasts": 0.07, "independent": 0.015, "ward and home": 0.02}
+MOST_ALARMS = {
+    "unseen": 0.005,
+    "three languages": 0.005,
+    "contrasts": 0.07,
+    "independent": 0.015,
+    "ward and home": 0.02,
+}
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 
 

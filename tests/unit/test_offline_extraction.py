@@ -173,6 +173,12 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ),
         ("zolpidem dose", ("zolpidem",), "she's 85 and confused", "zolpidem dose, she's 85 and confused?"),
         (
+            "zolpidem dose for a 40 yo man?",
+            ("zolpidem",),
+            "and for a frail 82 year old lady?",
+            "zolpidem dose for a frail 82 year old lady?",
+        ),
+        (
             "How long is warfarin given before surgery?",
             ("warfarin",),
             "how long afterwards",

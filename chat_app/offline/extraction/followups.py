@@ -257,7 +257,7 @@ def _unusual(question: str) -> bool:
 
 def _may_be_medicine(text: str) -> bool:
     """Return whether a medicine, or an uncommon word that is no disease, form or value, is what ``text`` is about."""
-    if _INTERROGATIVE.match(text) or _PLACE.match(text.removeprefix("for ")):
+    if _INTERROGATIVE.match(text) or _PLACE.match(text.removeprefix("for ")) or populations_in(text):
         return False
     words = _names(text)
     return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
