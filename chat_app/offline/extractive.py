@@ -15,8 +15,8 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import comparison, kind_of_function, plan
 from chat_app.offline.extraction.compose import compose, is_answered
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, decoded, exchanges, fields_of
-from chat_app.offline.extraction.evidence import EvidencePassage
-from chat_app.offline.extraction.followups import searched_last, standalone
+from chat_app.offline.extraction.evidence import Evidence, EvidencePassage
+from chat_app.offline.extraction.followups import searched_last, standalone, subjects
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.reading import asked_for, gather
 from chat_app.offline.extraction.selection import select
@@ -52,7 +52,7 @@ class ExtractiveModel:
         current = turns[-1]
         readings = standalone(turns, [function.name for function in prompt.functions])
         question, outputs = searched_last(readings, current.outputs)
-        if question != readings[-1] and outputs and not is_answered(question, gather(outputs), newest=current.question):
+        if question != readings[-1] and outputs and not _goes_on(current.question, question, gather(outputs)):
             question, outputs = readings[-1], []
         matches = (phrase for phrase, pattern in _SMALL_TALK.items() if pattern.match(current.question))
         small_talk = "" if current.outputs else next(matches, "")
@@ -75,7 +75,7 @@ class ExtractiveModel:
                 found = await search(prompt.file_search, [reading])
                 yield Searched(tuple(found))
                 question, evidence = reading, gather(outputs, found, searched=True)
-                if is_answered(question, evidence, newest=current.question):
+                if _goes_on(current.question, question, evidence):
                     break
             yield compose(question, evidence, newest=current.question)
         elif current.outputs:
@@ -83,6 +83,13 @@ class ExtractiveModel:
             yield compose(question, gather(outputs), newest=current.question)
         else:
             yield _without_sources(turns, current)
+
+
+def _goes_on(newest: str, completed: str, evidence: Evidence) -> bool:
+    """Return whether one sentence answers the ``newest`` words with those before, which name no other medicine."""
+    named = subjects(newest, evidence)
+    others = set(subjects(completed, evidence)).difference(named) if named else ()
+    return not others and is_answered(completed, evidence, newest=newest)
 
 
 def _calls(

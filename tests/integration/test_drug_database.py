@@ -58,7 +58,7 @@ async def test_the_label_of_the_typed_brand_is_shown_or_said_to_be_missing(
     drugs: DrugDatabase, typed: str, title: str, note: str
 ) -> None:
     found = await drugs.search(DrugQuery(name=typed))
-    assert found.hits[0].record.labels[0].source.title == f"{title} prescribing information"
+    assert found.hits[0].record.labels[0].source.title == f"Demonstration summary of {title} prescribing information"
     assert found.note.endswith(note)
     assert bool(found.note) is bool(note)
 

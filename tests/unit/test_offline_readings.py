@@ -70,6 +70,11 @@ async def test_words_on_another_subject_are_searched_for_alone() -> None:
     assert "Zorbin" not in answers[-1]
 
 
+async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once() -> None:
+    searched, _ = await conversation("Starting dose of zorbin?", "How is plaxia treated?")
+    assert searched == ["How is plaxia treated?"]
+
+
 async def test_what_comes_next_goes_on_from_the_reading_that_was_answered() -> None:
     searched, _ = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
     assert searched == ["light for plaxia in pregnancy?"]

@@ -52,6 +52,8 @@ _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|
 _JOINT: Final = r"\b(?:in|for|of|with|to)\b"
 _ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
+# A verb, and no "the", which would refer to what was said before.
+_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
 _PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
@@ -133,7 +135,8 @@ def _readings(question: str, before: str, evidence: Evidence) -> tuple[str, ...]
     known = subjects(before, evidence)
     if before and is_follow_up(question):
         return (_completed(question, before, known),)
-    if before and len(terms(question)) <= _FEW:
+    own = _CLAUSE.match(question) and _unusual(question)
+    if before and not own and len(terms(question)) <= _FEW:
         return (_completed(question, before, known), question)
     return (question,)
 

@@ -62,8 +62,8 @@ WEIGHTS: Final = Features(
     row=1.0,
     rank=-3.5,
     label=-1.1,
-    section=1.5,
-    aside=-4.2,
+    section=1.0,
+    aside=-2.8,
     group=1.5,
 )
 NEAR: Final = WEIGHTS.near / WEIGHTS.own

@@ -248,6 +248,5 @@ def _single(party: Party, rows: list[_Row], passages: dict[str, Passage]) -> _Pa
 def _summary(rows: Sequence[_Row]) -> Phrase:
     if not rows:
         return Phrase(text="no statement found in these labels")
-    return Phrase(
-        text=f"{rows[0].severity or 'shared risks only'} (label sections: {{count}})", values={"count": len(rows)}
-    )
+    gravest = rows[0].severity or "shared risks only"
+    return Phrase(text=f"{gravest} (label sections: {{count}})", values={"count": len(rows)})
