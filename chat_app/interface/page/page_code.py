@@ -21,7 +21,7 @@ CORRECTIONS: Final = {
     # Leave a conversation before it is deleted: its page would open it again until it is gone.
     "(l===o||l===c)&&(s(),await": '(l===o||l===c)&&(i("/"),s(),await',
     "(r(),a(t),n!=null&&n.dataPersistence": "(t===o&&!i||(r(),a(t)),n!=null&&n.dataPersistence",
-    # Name the button of the deletion for what it does. Chainlit's says "Confirm", in the colour of every other.
+    # Label the button "Delete", in the destructive colour: Chainlit's says "Confirm" in the ordinary one.
     'f.jsx(ZTe,{onClick:V,children:f.jsx(Ot,{path:"common.actions.confirm"})})': (
         'f.jsx(ZTe,{onClick:V,className:"bg-destructive text-destructive-foreground hover:bg-destructive/90",'
         'children:f.jsx(Ot,{path:"threadHistory.thread.menu.delete"})})'

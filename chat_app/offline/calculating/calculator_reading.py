@@ -62,7 +62,7 @@ class StatedInputs:
 
     @property
     def call(self) -> Call:
-        """The call with what is given."""
+        """Return the call with the inputs that the question states; the others are null."""
         return Call(self.calculator.name, {name: self.given.get(name) for name in self.calculator.properties})
 
     @property

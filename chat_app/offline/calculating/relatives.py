@@ -1,4 +1,4 @@
-"""Whom a text tells of: what it says of relatives, or of people whose relative the patient is, is no input."""
+"""Finds what a question says about the patient's relatives, which is no input of a calculator."""
 
 import re
 from typing import Final
@@ -22,7 +22,7 @@ _TOLD: Final = re.compile(
     rf"(?:(?:{_WHOSE} )?{_KIN}|{_WHOSE} {_SPOUSE}|family history\b|fhx?\b|familienanamnese\b) ?:?"
     r"(?:(?!\b(?:he|she|er|sie|himself|herself|selbst|patient(?:in)?)\b)[^.,;?!()])*"
 )
-"""A relative with what is told of them; a relative whom the text asks about, or who is mine, may be the patient."""
+"""A relative and what is said about them. One whom the question asks about, or the asker's own, may be the patient."""
 _OF_SOMEBODY: Final = re.compile(
     rf"\b(?P<relation>{_RELATION}) (?:of (?:an?|the|this|that|my|our)|(?:von )?(?:einer|einem|eines|der|des|dem)) "
     r"[^.,;:?]*"
