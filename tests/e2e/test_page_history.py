@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from playwright.async_api import Browser, Page, expect
 
-from tests.support.browser import answer_text, answered, ask, ask_with_file, recorded
+from tests.support.browser import answer_text, answered, ask, ask_with_file, recorded, type_question
 from tests.support.page_server import ServedPage
 
 
@@ -248,7 +248,7 @@ async def test_a_file_that_cannot_be_sent_is_refused_with_the_reason_and_what_to
     async with recorded(browser, "refused") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        await page.locator("#asc-statement").wait_for()
+        await type_question(page, "a question")
         for name, size, said in (
             ("empty.pdf", 0, "empty.pdf: the file is empty. Save or download it again"),
             ("notes.txt", 1, "Only PDF files can be added. Save the document as a PDF"),

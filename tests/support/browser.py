@@ -96,11 +96,11 @@ async def recorded(
 
 async def ask(page: Page, question: str) -> None:
     """Type ``question`` and send it."""
-    await _type(page, question)
+    await type_question(page, question)
     await page.locator("#chat-input").press("Enter")
 
 
-async def _type(page: Page, question: str) -> None:
+async def type_question(page: Page, question: str) -> None:
     """Type ``question`` as soon as there is a box, and wait until it can be sent.
 
     It can be sent once the page is connected and nothing is being answered.
@@ -112,7 +112,7 @@ async def _type(page: Page, question: str) -> None:
 async def ask_with_file(page: Page, question: str, name: str, content: bytes) -> None:
     """Upload a PDF, then ask ``question``, which may be empty."""
     if question:
-        await _type(page, question)
+        await type_question(page, question)
     # A file can be sent up once the page is connected.
     async with page.expect_response("**/project/file?*") as sent:
         upload = {"name": name, "mimeType": "application/pdf", "buffer": content}
