@@ -142,7 +142,7 @@ def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bo
 def _says_more(quote: Scored, text: str) -> bool:
     """Return whether a section about what is asked has sentences beside ``quote`` that ``text`` does not hold."""
     section = (one.text for one in units(quote.passage.text) if one.heading == quote.unit.heading and not one.table)
-    return bool(quote.headed or quote.named) and any(one not in text for one in section)
+    return bool(quote.headed) and any(one not in text for one in section)
 
 
 def _leads(quotes: Sequence[Scored]) -> bool:

@@ -24,43 +24,25 @@ _RECORD: Final = {
     DRUG_CLASS: "class",
 }
 """Fields of a record, which no guideline holds."""
-_MORE: Final = {
-    "boxed_warning": "warns",
-    "indications": "conditions",
-    "dosage": "maximum max start starting started loading how given taken titrate",
-    "contraindications": "avoid allergy allergic hypersensitivity forbidden cannot never safe allowed permitted banned"
-    " use given",
-    "warnings": "safe safety risk risks harm danger toxicity",
-    "monitoring": "laboratory follow-up",
-    "interactions": "combined combine combination mix together",
-    "renal_dosing": "egfr creatinine clearance dialysis ckd",
-    "hepatic_dosing": "cirrhosis pugh",
-    "pregnancy": "safe",
-    "lactation": "milk safe",
-    "pediatric_use": "infant newborn adolescent safe",
-    "overdosage": "poisoning toxicity antidote",
-}
-"""Other words by which a section is asked for; not all of its sentences are about them."""
-_NAMING: Final = {
-    "boxed_warning": "boxed box black warning",
-    "indications": "indicated indications approved use uses used treat treats",
-    "dosage": "dose doses dosage dosing dosed much amount regimen",
-    "contraindications": "contraindicated contraindications",
-    "warnings": "warnings warn precautions adverse side effects reactions",
-    "monitoring": "monitor monitored monitoring check checked",
-    "interactions": "interactions interact",
-    "renal_dosing": "renal kidney dose dosing much",
-    "hepatic_dosing": "hepatic liver dose dosing much",
-    "pregnancy": "pregnancy pregnant",
-    "lactation": "lactation breastfeeding breastfed nursing",
-    "pediatric_use": "pediatric children child",
+_LABEL: Final = {
+    "boxed_warning": "boxed box black warning warns",
+    "indications": "indicated indications approved use uses used treat treats conditions",
+    "dosage": "dose doses dosage dosing dosed much amount regimen maximum max start starting started loading"
+    " how given taken titrate",
+    "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity"
+    " forbidden cannot never safe allowed permitted banned use given",
+    "warnings": "warnings warn precautions adverse side effects reactions safe safety risk risks harm danger toxicity",
+    "monitoring": "monitor monitored monitoring check checked laboratory follow-up",
+    "interactions": "interactions interact combined combine combination mix together",
+    "renal_dosing": "renal kidney dose dosing much egfr creatinine clearance dialysis ckd",
+    "hepatic_dosing": "hepatic liver dose dosing much cirrhosis pugh",
+    "pregnancy": "pregnancy pregnant safe",
+    "lactation": "lactation breastfeeding breastfed nursing milk safe",
+    "pediatric_use": "pediatric children child infant newborn adolescent safe",
     "geriatric_use": "geriatric elderly older",
-    "overdosage": "overdose overdosage",
+    "overdosage": "overdose overdosage poisoning toxicity antidote",
 }
-"""Sections of a label with the words that name what all their sentences are about; of ``monitoring`` every section may
-speak."""
-_LABEL: Final = {part: f"{naming} {_MORE.get(part, '')}" for part, naming in _NAMING.items()}
-"""The sections with all words by which they are asked for."""
+"""Sections of a label with the words by which they are asked for; not all of their sentences are about them."""
 ORGAN_DOSES: Final = frozenset({"renal_dosing", "hepatic_dosing"})
 PATIENTS_OF: Final[dict[str, frozenset[Population]]] = {
     "lactation": frozenset({"breastfeeding"}),
@@ -99,11 +81,6 @@ def asked_sections(question: str) -> frozenset[str]:
         named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
-
-
-def section_terms(part: str) -> frozenset[str]:
-    """Return the terms that name what all sentences of a label's section are about; empty for another part."""
-    return term_set(_NAMING.get(part, ""))
 
 
 def only_parts(text: str) -> bool:

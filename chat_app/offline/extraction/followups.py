@@ -28,8 +28,11 @@ from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
 from tools.language.vocabulary.patient_values import value_names, with_new_values
 from tools.language.vocabulary.populations import populations_in
+from tools.language.word_lists import word_list
 
-_POLITE: Final = re.compile(r"^\s*(?:ok(?:ay)?|thanks|thank you)\b\W+(?=\w)", re.IGNORECASE)
+_POLITE: Final = re.compile(
+    r"^\s*(?:(?:ok(?:ay)?|thanks|thank you|sorry|oh|hmm|actually|btw|by the way)\b\W+)+(?=\w)", re.IGNORECASE
+)
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
     r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
@@ -58,7 +61,7 @@ _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)"
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
 _PLACE: Final = re.compile(rf"^\s*{_PLACES}", re.IGNORECASE)
 _STATE: Final = re.compile(
-    r"\b(?:if|when) it (?:was|were|drops?|falls?|rises?|goes|gets|grew|climbs?|becomes|stays)\b"
+    r"\b(?:if|when) it (?:\w+ )?(?:was|were|drops?|falls?|rises?|goes|gets|grew|climbs?|becomes|stays)\b"
     r"|\bit(?:['’]?s| is) (?:(?:about|just|now|only) )?\d"
     r"|\b(?:after|before) (?:that|this)(?! \w)",
     re.IGNORECASE,
@@ -75,6 +78,7 @@ _YES: Final = re.compile(
 )
 _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IGNORECASE)
 """What only a medicine has: other parts of a label may be asked for without meaning the medicine before."""
+_FINITE: Final = word_list("finite_verbs")
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 _FEW: Final = 5
@@ -172,7 +176,7 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if _PLACE.match(rest) else []
     if other_use := _other_use(before, rest):
         kinds.append(other_use)
-    elif len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not (_ADDED.search(rest) or _PATIENT.match(rest)):
+    elif len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not (_ADDED.search(rest) or _states(rest)):
         one = sum(not is_ordinary(word) for word in _names(rest)) == 1
         last = sorted(known, key=lambda name: before.lower().find(name.lower()))[-1:]
         kinds += map(re.escape, last if one else known)
@@ -210,7 +214,7 @@ def _refers(question: str) -> bool:
     short = len(terms(question)) <= _FEW
     if _LEAD.match(question) or (short and (_ADDED.search(question) or _GOES_ON.search(question))):
         return True
-    if short and (_means_before(question) or _gives_value(question)):
+    if short and (_means_before(question) or _gives_value(question) or _states(question)):
         return True
     return _PATIENT.search(question) is not None and (short or not _unusual(question))
 
@@ -226,12 +230,18 @@ def _means_before(question: str) -> bool:
 
 
 def _gives_value(question: str) -> bool:
-    """Return whether ``question`` asks nothing but says a value of the patient, or a word or two of him or her."""
-    if _ASKING.search(question):
-        return False
+    """Return whether ``question`` asks nothing but says a value of the patient."""
     names = fold_name(value_names(question)).split()
     rest = " ".join(word for word in fold_name(question).split() if word not in names)
-    return not _unusual(rest) if names else bool(_PATIENT.search(question)) and len(_words(question)) <= _FEWEST
+    return bool(names) and not _ASKING.search(question) and not _unusual(rest)
+
+
+def _states(question: str) -> bool:
+    """Return whether ``question`` asks nothing but says something about the patient of the question before."""
+    if _ASKING.search(question):
+        return False
+    said = not _FINITE.isdisjoint(fold_name(question).split())
+    return said or _PATIENT.match(question) is not None
 
 
 def _words(question: str) -> list[str]:

@@ -27,14 +27,6 @@ _TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
 )
-_TREATMENT: Final = re.compile(
-    r"\bfirst[- ](?:line|choice)\b|\bof choice\b|\btreat|\bmanag|\bpreferred\b", re.IGNORECASE
-)
-_CHOICE: Final = re.compile(
-    r"^(?:treat|give|use|start|offer|prescribe|choose|consider|add)\b|\bfirst[- ](?:line|choice)\b"
-    r"|\brecommended\b|\bpreferred\b|\bis treated\b|\bare treated\b",
-    re.IGNORECASE,
-)
 _FIGURE: Final = re.compile(
     r"\bhow (?:much|many|high|low|big|large|small|old)\b|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
     r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
@@ -146,9 +138,7 @@ class Question:
         return self.asks_list or _SEVERAL.search(self.text) is not None
 
     def kind_matches(self, unit: Unit) -> bool:
-        """Return whether ``unit`` has what the question asks for: a list's item, a time, figure or recommendation."""
-        if self.asks_list:
-            return unit.table is not None or unit.leans > 0
+        """Return whether ``unit`` has what the question asks for: a time, a figure, a prohibition or a medicine."""
         return any(says.search(unit.text) for says in self._kinds) or (
             self.asks_medicine and label_terms().names_any(unit.text)
         )
@@ -160,12 +150,12 @@ class Question:
 
     @property
     def asks_kind(self) -> bool:
-        """Return whether a time, figure or recommendation is asked for."""
+        """Return whether a time, figure, prohibition or medicine is asked for."""
         return bool(self._kinds) or self.asks_medicine
 
     @property
     def _kinds(self) -> list[re.Pattern[str]]:
-        kinds = ((_HOW_OFTEN, _TIME), (_FIGURE, _DIGIT), (_TREATMENT, _CHOICE))
+        kinds = ((_HOW_OFTEN, _TIME), (_FIGURE, _DIGIT))
         forbidden = [_FORBIDDEN] if _FORBIDDEN.search(self.text) else []
         return [*forbidden, *(says for asks, says in kinds if asks.search(self.asked))]
 

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import PATIENTS_OF, section_terms
+from chat_app.offline.extraction.drug_parts import PATIENTS_OF
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts
 from tools.drug_database.labels.label_terms import label_terms
@@ -32,8 +32,6 @@ class Features(NamedTuple):
     """Share that only its headings, its table's caption or header hold."""
     near: float
     """Share of which it or what is above it holds only a related word, such as a synonym."""
-    before: float
-    """Share that only the unit before it holds: what it goes on from."""
     opening: float
     """Share within the unit's first terms: what it is about."""
     kind: float
@@ -56,7 +54,6 @@ WEIGHTS: Final = Features(
     own=9.0,
     above=5.0,
     near=3.3,
-    before=2.5,
     opening=2.9,
     kind=2.4,
     row=1.0,
@@ -91,8 +88,6 @@ class _Candidate:
     """The question's other terms to which a word of the unit, or above it, is related."""
     first: frozenset[int]
     """The question's terms in the first cell of a row."""
-    named: frozenset[int]
-    """The question's terms that name the asked section of a label that it is in, and with it what the unit is about."""
     holds_patient: bool | None
     """Whether the patient's values are within its bounds; None without bounds."""
 
@@ -130,8 +125,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         missing = bool(question.unknown) and question.unknown.isdisjoint(each.own | each.headed | each.near)
         if each.place in unfit or ((missing or each.place in others) and _names_any(each.unit)):
             continue
-        previous = candidates[each.place - 1] if each.place else None
-        features = _features(question, each, previous, rarity, aside=each.place in others)
+        features = _features(question, each, rarity, aside=each.place in others)
         held = sum(shares[term] for term in each.own | each.headed) + NEAR * sum(shares[term] for term in each.near)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         found.append(
@@ -170,10 +164,8 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
                 cells = _cells(unit)
                 fits = fits_patient(question.text, cells)
                 own |= question.bounded_terms(" | ".join(cells)) if fits else frozenset[int]()
-                named = question.held(section_terms(passage.part)) if passage.part in question.sections else frozenset()
-                own |= named
                 near = question.nearly_held(question.said_in(unit.text, above)) - own - headed
-                found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, named, fits))
+                found.append(_Candidate(unit, passage, len(found), above, own, headed, near, first, fits))
     return found
 
 
@@ -215,20 +207,13 @@ def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]
 
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
     question has one term, it is of the kind that is asked for. Where more than medicines is named, it holds a term that
-    names none. Of a label the asked sections alone are on the subject and what names the patients asked about, all
-    where nothing but medicines is named, and where no section is asked for what holds two terms beside the names.
+    names none.
     """
-    if each.passage.part and any(speaks_of(each.unit.text, group) for group in question.populations):
-        return True
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
         return False
-    if each.passage.part and (question.sections or question.populations or question.names_alone):
-        return question.names_alone or each.passage.part in question.sections
-    if each.passage.part:
-        return sum(shares[term] > 0 for term in each.own) > 1
-    weightiest = max(range(len(shares)), key=shares.__getitem__, default=0)
     if len(shares) < 2:
         return not question.asks_kind or question.kind_matches(each.unit)
+    weightiest = max(range(len(shares)), key=shares.__getitem__)
     return len(each.own) > 1 or weightiest in each.headed | each.first
 
 
@@ -298,19 +283,15 @@ def _shares(weights: Sequence[float]) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def _features(
-    question: Question, each: _Candidate, previous: _Candidate | None, rarity: Sequence[float], *, aside: bool
-) -> Features:
+def _features(question: Question, each: _Candidate, rarity: Sequence[float], *, aside: bool) -> Features:
     def share(terms: Iterable[int]) -> float:
         return sum(rarity[term] for term in terms)
 
-    follows = previous is not None and previous.passage is each.passage
     return Features(
         own=share(each.own),
         above=share(each.headed - each.own),
         near=share(each.near),
-        before=share(previous.own - each.own - each.headed) if previous and follows else 0.0,
-        opening=share(each.own & (question.held(ordered_terms(each.unit.text)[:_OPENING]) | each.named)),
+        opening=share(each.own & question.held(ordered_terms(each.unit.text)[:_OPENING])),
         kind=float(question.kind_matches(each.unit)),
         row=float(bool(each.first)),
         rank=each.passage.rank / 10,
