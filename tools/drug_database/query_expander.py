@@ -132,11 +132,13 @@ class QueryExpander:
     def _by_alias(self, asked: str, alias: NameAlias) -> Expansion:
         if alias.kind == "abbreviation" and len(alias.names) > 1:
             return Expansion(asked=asked)
-        known = [one for name in alias.names[:1] for one in leading(self._index, meanings_of(self._index, name))]
+        # Several names of a nonproprietary one are spellings of one substance; those of a brand are several medicines.
+        names = alias.names if alias.kind == "inn" else alias.names[:1]
+        known = [one for name in names[:1] for one in leading(self._index, meanings_of(self._index, name))]
         if known:
-            return self._of_drug(asked, known, also=alias.names[:1])
-        classes = [one for name in alias.names[:1] for one in self._listed_classes(name)]
-        return Expansion(asked=asked, same=_others(alias.names[:1], asked), related=_others(classes, asked))
+            return self._of_drug(asked, known, also=names)
+        classes = [one for name in names[:1] for one in self._listed_classes(name)]
+        return Expansion(asked=asked, same=_others(names, asked), related=_others(classes, asked))
 
     def _listed_classes(self, name: str) -> list[str]:
         """Return the classes in which the vocabulary of labels lists a medicine, loaded or not."""

@@ -32,6 +32,8 @@ _LIGATURES = str.maketrans(
 _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
 """What ``clean`` has to change in a text, but for spaces around it."""
 _TOKEN = re.compile(r"[^\W_]+")
+_STAGED = re.compile(r"([a-z]{3,})(\d[a-c]?)")
+"""An abbreviation with a stage behind it, such as ``ckd3b``."""
 
 
 def clean(text: str) -> str:
@@ -45,10 +47,21 @@ def terms(text: str) -> list[str]:
     """Return the stemmed terms of ``text`` in order, without stop words, for indexing and searching."""
     normal = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     stop = word_list("stop")
-    tokens = [token for token in _TOKEN.findall(normal) if token not in stop]
+    tokens = [part for token in _TOKEN.findall(normal) if token not in stop for part in _parts(token)]
     if not _eponyms().keys().isdisjoint(tokens):
         tokens = _with_eponyms(tokens)
     return [term(token) for token in tokens]
+
+
+def _parts(token: str) -> Sequence[str]:
+    """Return the well-known abbreviation and the stage of which ``token`` is made; any other token whole."""
+    staged = None if token.isalpha() else _STAGED.fullmatch(token)
+    return staged.groups() if staged and staged[1] in _known_abbreviations() else (token,)
+
+
+@cache
+def _known_abbreviations() -> frozenset[str]:
+    return frozenset(map(str.lower, word_entries("clinical_abbreviations")))
 
 
 def _with_eponyms(tokens: Sequence[str]) -> list[str]:

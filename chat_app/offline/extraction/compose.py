@@ -37,6 +37,7 @@ from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
 from chat_app.offline.wire.model import Answer
+from tools.drug_database.labels.label_terms import label_terms
 from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values
 from tools.language.vocabulary.text_language import language_of
@@ -106,10 +107,16 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
         newest=newest or question,
         subjects=evidence.subjects(question),
         medicines=evidence.medicines,
-        classes=evidence.classes,
+        classes=[*evidence.classes, *_listed_classes(question)],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
     return asked, [passage for record in evidence.named for passage in label_passages(record)]
+
+
+def _listed_classes(question: str) -> list[tuple[str, str]]:
+    """Return each medicine that ``question`` names, loaded or not, with each class that labels list it in."""
+    listed = label_terms()
+    return [(name, group) for name in listed.members_in(question) for group in listed.own_groups(name)]
 
 
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:
