@@ -133,7 +133,7 @@ MORE = (
         ("Hyperkalemia is less likely in renal impairment.", "negation"),
         ("Hyperkalemia is more unlikely in renal impairment.", "negation"),
         ("Hypokalemia is more likely in renal impairment.", "negation"),
-        ("Give it after meals to all of them, before sleep, once a week.", ""),
+        ("Give it after meals to all of them, before sleep, once a week.", "wording"),
         ("Examplor 40 mg twice daily lowers the clearance of digoxin by CYP3A4 and may increase its levels.", ""),
         ("Hyperkalemia is more likely in renal impairment, and examplor is given weekly.", ""),
         ("Without fever no test is needed.", ""),
@@ -160,6 +160,40 @@ def test_short_statements_and_bounds_are_compared_with_the_sentence_that_they_re
         "no more than 3 months. Reassess in 1-3 months. Give loperamide, not to exceed 16 mg per day."
     )
     assert reasons(statement, text) == ([reason] if reason else [])
+
+
+GROUPS = (
+    "Screen adults aged 40 years or older, and younger adults at increased risk, every year. Screen adults aged 18 to "
+    "39 years without increased risk every 3 to 5 years. Add examplin when potassium is not above 4.5 mmol/L. Check "
+    "the haemoglobin below 13.0 g/dL in men or below 12.0 g/dL in women. Potassium salts should not be used in kidney "
+    "disease unless potassium is monitored. Low-dose retardin after 12 weeks of gestation lowers the risk. "
+    "Anticoagulate with a score of 2 or more in men or 3 or more in women.\n"
+    "Amoxapril 0.75 mg once weekly, no change.\nEnalopril 5 mg once daily, no change."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Screen adults aged 40 years or younger every year.", "negation"),
+        ("Screen adults aged 40 years or older every 3 to 5 years.", "unit"),
+        ("Screen adults aged at least 40 years once a year.", ""),
+        ("Add examplin when potassium is above 4.5 mmol/L.", "negation"),
+        ("Add examplin if potassium is ≤ 4.5 mmol/L.", ""),
+        ("Check the haemoglobin below 13.0 g/dL in women or below 12.0 g/dL in men.", "number"),
+        ("Check the haemoglobin below 12 g/dL in women or below 13 g/dL in men.", ""),
+        ("Potassium salts should be used in kidney disease.", "negation"),
+        ("Potassium salts should not be used in kidney disease.", ""),
+        ("Low-dose retardin before 12 weeks of gestation lowers the risk.", "wording"),
+        ("After 12 weeks of gestation, low-dose retardin lowers the risk.", ""),
+        ("Anticoagulate with a score of 2 or more in women or 3 or more in men.", "number"),
+        ("Anticoagulation is for women with a score ≥ 3 and men with ≥ 2.", ""),
+        ("Amoxapril is started at 0.75 mg once daily.", "unit"),
+        ("Amoxapril is started at 0.75 mg every week.", ""),
+    ],
+)
+def test_bounds_rates_groups_and_orders_are_those_of_the_unit_that_is_meant(statement: str, reason: str) -> None:
+    assert set(reasons(statement, GROUPS)) == ({reason} if reason else set())
 
 
 def test_a_brand_is_supported_by_its_ingredient_and_another_drug_is_not() -> None:

@@ -87,15 +87,15 @@ Bound = Literal["", "up", "down", "near"]
 _UNIT: Final = any_spelling(UNITS)
 _FIGURE: Final = re.compile(
     r"(?P<number>\d(?<![a-z\d.]\d)\d*(?:\.\d+)?)(?![a-z\d]*[a-z]\d)"
-    rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
+    rf"(?:[ -]?(?!in [a-z])(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
 _WORD_FIGURE: Final = re.compile(
     rf"\b(?P<number>{'|'.join(_MULTIPLES)})(?:fold)?\b(?![ -](?:thirds|quarters)\b)(?:[ -](?P<unit>{_UNIT})(?![a-z]))?"
 )
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
 BELOW: Final = (
-    r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|younger than"
-    r"|not (?:above|over|(?:more|greater|higher|older|longer) than)|not (?:to |be )*exceed\w*|maximum of|within"
+    r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|younger than"
+    r"|not? (?:above|over|(?:more|greater|higher|older|longer|later) than)|not (?:to |be )*exceed\w*|maximum of|within"
     r"|unter|höchstens|weniger als|bis zu|maximal|nicht (?:über|mehr als))"
 )
 ABOVE: Final = (
@@ -167,6 +167,7 @@ class Placed(NamedTuple, Generic[_Found]):
     value: _Found
 
 
+@lru_cache(maxsize=4_096)
 def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
     """Return the figures of ``text`` but its rates; number words only before a unit, or all with ``words``."""
     return tuple(one.value for one in placed_figures(fold(text), words=words))
@@ -224,6 +225,7 @@ class Rate(NamedTuple):
     words: str
 
 
+@lru_cache(maxsize=4_096)
 def rates(text: str) -> tuple[Rate, ...]:
     """Return how often ``text`` says that something is done; ``every 12 hours`` is ``twice daily``."""
     return tuple(one.value for one in placed_rates(fold(text)))

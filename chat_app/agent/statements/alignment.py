@@ -16,10 +16,12 @@ _FILLERS: Final = frozenset(
 )
 _ORDER: Final = re.compile(
     r"\b((?<!other )than|versus|compared (?:to|with)|instead of|rather than|outweighs?|from|to"
-    r"|(?:over|before|after)(?! (?:\w+ )?\d))\b"
+    r"|(?:over|before|prior to|after|following)(?! (?:\w+ )?\d(?![^.;,]{0,20} of\b)))\b"
 )
-"""Words between two parts that cannot change places, unless an amount follows; "to" after "from" alone."""
-_ORDERED: Final = frozenset(("before", "after", "to"))
+"""Words between two parts that cannot change places, unless a bare amount follows; "to" after "from" alone."""
+_OPENING: Final = re.compile(r"^(before|after|following|prior to) ([^,]+), (.+)")
+"""A sentence that begins with its order: what is behind the comma comes first."""
+_ORDERED: Final = dict.fromkeys(("before", "prior to", "after", "following"), "before") | {"to": "to"}
 """Words of an order; the others compare."""
 
 
@@ -56,12 +58,13 @@ def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     """Return for each word of a comparison or order the terms before and behind it, up to the next such word."""
     found: list[tuple[str, frozenset[str], frozenset[str]]] = []
     for clause in text.casefold().split(";"):
-        first, *others = _ORDER.split(clause)
+        first, *others = _ORDER.split(_OPENING.sub(r"\3 \1 \2", clause.strip()))
         left, last = frozenset(terms(first) if others else ()), ""
         for word, part in zip(others[::2], others[1::2], strict=True):
             right = frozenset(terms(part))
             if word != "from" and (word != "to" or last == "from"):
-                found.append((word if word in _ORDERED else "than", left, right))
+                sides = (right, left) if word in ("after", "following") else (left, right)
+                found.append((_ORDERED.get(word, "than"), *sides))
             left, last = right, word
     return tuple(found)
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
-from tools.language.figures import UNITS, fold, joins, placed_figures, placed_rates
+from tools.language.figures import LESS, MORE, UNITS, fold, joins, placed_figures, placed_rates
 from tools.language.terms import term
 from tools.language.word_lists import word_list
 
-_CLAUSE: Final = re.compile(r"[;:]|\.(?= )|\b(?:but|however|although|whereas|while)\b")
-_PART: Final = re.compile(r"[,()]|\b(?:and|or|then|versus|vs|compared (?:to|with))\b")
+_CLAUSE: Final = re.compile(r"\.(?= )|\b(?:but|however|although|whereas|while)\b")
+_PART: Final = re.compile(rf"[,;:)]|\b(?:and|or(?! (?:{LESS}|{MORE})\b)|(?=then\b)|versus|vs|compared (?:to|with))\b")
+_ORDER: Final = frozenset(("before", "after", "then", "until"))
+"""Stop words that tell one amount from another."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _RATE: Final = "rate"
@@ -61,6 +63,30 @@ def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[Sour
     ]
 
 
+def exchanged(statement: str, nearest: Sequence[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
+    """Return an amount of ``statement`` that has changed places with another one of its kind, if there is one.
+
+    Words beside the one are beside the other in the nearest units that hold both, or else in all units. A paraphrase
+    has few of the words around an amount, but does not swap those of two amounts.
+    """
+    said = bindings(statement, every=True)
+    for one, other in combinations(said, 2):
+        if one.kind == other.kind and one.amounts != other.amounts:
+            held = [unit for unit in nearest if all(_beside(each.amounts, (unit,)) for each in (one, other))]
+            there = [_beside(each.amounts, held or units) for each in (one, other)]
+            telling = [(each.terms - rest.terms) & (there[0] ^ there[1]) for each, rest in ((one, other), (other, one))]
+            moved = [telling[0] & there[1], telling[1] & there[0]]
+            if all(moved) and (moved[0] == telling[0] or moved[1] == telling[1]):
+                return [one.words]
+    return []
+
+
+def _beside(amounts: frozenset[str], units: Iterable[SourceUnit]) -> frozenset[str]:
+    """Return the terms that belong to ``amounts`` in the units."""
+    found = (one for unit in units for one in bindings(unit.text, every=True))
+    return frozenset[str]().union(*(one.terms for one in found if one.amounts == amounts))
+
+
 def _has_rival(said: Binding, near: Iterable[Binding], units: Iterable[SourceUnit]) -> bool:
     """Return whether an amount has more of the terms than the nearest units beside this one; read as few as needed."""
     here = said.terms.intersection(frozenset().union(*(one.terms for one in near if said.amounts <= one.amounts)))
@@ -87,40 +113,46 @@ def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def bindings(sentence: str) -> tuple[Binding, ...]:
-    """Return the figures of ``sentence`` that have a unit, with the terms that they belong to."""
+def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
+    """Return the figures of ``sentence`` that have a unit, or ``every`` one, with the terms that they belong to."""
     text = fold(sentence)
-    amounts = sorted(_amounts(text))
+    amounts = sorted(_amounts(text, every=every))
     inside = [(one.start, other.start) for one, other in pairwise(amounts) if joins(text[one.end : other.start])]
     return tuple(
         one
         for start, end in _split(_CLAUSE, text, 0, len(text), inside)
         if (here := [amount for amount in amounts if start <= amount.start < end])
-        for one in _of_clause(text, list(_split(_PART, text, start, end, inside)), here, inside)
+        for one in _of_clause(text, list(_split(_PART, text, start, end, inside)), here, inside, every)
     )
 
 
-def _amounts(text: str) -> Iterator[_Amount]:
+def _amounts(text: str, *, every: bool = False) -> Iterator[_Amount]:
     for start, end, figure in placed_figures(text, words=True):
-        if figure.unit:
-            kind, factor = UNITS[figure.unit]
+        if figure.unit or every:
+            kind, factor = UNITS[figure.unit] if figure.unit else ("", 1.0)
             yield _Amount(start, end, kind, f"{figure.value * factor:g} {kind}", str(figure))
     for start, end, rate in placed_rates(text):
         yield _Amount(start, end, _RATE, f"{rate.daily:g} {_RATE}", rate.words)
 
 
 def _of_clause(
-    text: str, parts: Sequence[tuple[int, int]], amounts: Sequence[_Amount], inside: Sequence[tuple[int, int]]
+    text: str,
+    parts: Sequence[tuple[int, int]],
+    amounts: Sequence[_Amount],
+    inside: Sequence[tuple[int, int]],
+    every: bool,
 ) -> Iterator[Binding]:
+    stop = word_list("stop")
     words = [
         [
             (word.start(), term(word[0]))
             for word in _WORD.finditer(text, *part)
-            if word[0] not in word_list("stop") and not any(one.start <= word.start() < one.end for one in amounts)
+            if (word[0] in _ORDER or word[0] not in stop)
+            and not any(one.start <= word.start() < one.end for one in amounts)
         ]
         for part in parts
     ]
-    for kind in {one.kind for one in amounts}.difference(_UNBOUND):
+    for kind in {one.kind for one in amounts}.difference(() if every else _UNBOUND):
         spans: list[list[_Amount]] = []
         for one in amounts:
             if one.kind == kind and spans and (spans[-1][-1].start, one.start) in inside:

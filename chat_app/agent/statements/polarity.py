@@ -9,26 +9,29 @@ from functools import cache, lru_cache
 from itertools import permutations
 from typing import Final, NamedTuple
 
+from tools.language.figures import LESS, MORE
 from tools.language.terms import term, terms
 from tools.language.word_lists import word_lines
 
 _NEGATORS: Final = re.compile(
-    r"\b(?:(?P<near>without|absence|lack(?:ing)?|unless|except|neither|nor|non)"
+    r"\b(?:(?P<near>without|absence|lack(?:ing)?|unless|except|neither|nor|non|no)"
     r"|(?P<around>contraindicat(?:ed|ion)|avoid(?:ed|ance)|withheld|unnecessary|inappropriate|unsafe|prohibited"
     r"|un(?:affected|altered|changed|clear|known|likely)"
     r"|(?:not|never|cannot)(?= (?:be |been )?[a-z]+(?:ed|en)\b))"
-    r"|no|not|never|cannot|none|avoid\w*|(?<!, )against|withhold\w*|refrain\w*|prohibit\w*|ineffective|instead of"
+    r"|not|never|cannot|none|avoid\w*|(?<!, )against|withhold\w*|refrain\w*|prohibit\w*|ineffective|instead of"
     r"|rather than)\b|n['’]t\b"
 )
 """Words that negate what follows: the nearest terms, the terms on both sides, or else the terms behind them."""
 _NO_NEGATION: Final = re.compile(
     r"\b(?:(?:with|for) (?:or|and|and/or) (?:without|against)(?: (?!no|not|never|cannot)[\w-]+){0,8}"
-    r"|whether or not|not only|neither(?=.* nor )|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
-    r"|not (?:to )?exceed(?:ing)?"
+    r"|whether or not|not only|neither(?=.* nor )|no(?:t)? (?:more|less|later|earlier|fewer|longer|higher|lower) than"
+    r"|not (?:above|below|over|under|(?:to )?exceed(?:ing)?)"
     r"|(?:not|never) (?:be |been )?"
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
 """Words that only seem to negate, with those of which both is said, such as "with or without fever"."""
+_EXCEPTION: Final = re.compile(r"(?<=[a-z]),? (?:unless|except)\b")
+"""What a statement without a negation leaves out."""
 _BREAK: Final = re.compile(
     r"[.;:()]|\b(?:but|however|although|whereas|while)\b|, (?=(?:the|an?|this|it|they|these|there)\b)"
 )
@@ -40,9 +43,8 @@ _VERBATIM: Final = 0.9
 """Share of the terms of a statement in a sentence from which their negations cover the same terms."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LIMIT: Final = re.compile(
-    r"\bat (?:least|most)\b|\d\S*(?: \w+)? (?:or|and) (?:more|less|longer|shorter|older|younger|over|under|higher"
-    r"|lower)\b|\b(?:more|less|greater|lower|higher|fewer|longer|shorter|older|younger) than (?=\d)"
-    r"|\b(?:above|over|below|under) (?=\d)"
+    rf"\bat (?:least|most)\b|\d\S*(?: [\w/%]+){{0,2}}(?: \([^)]*\))? (?:or|and) (?:{LESS}|{MORE})\b"
+    rf"|\b(?:{LESS}|{MORE})(?: than)? (?=\d)"
 )
 """The words of a bound, which belong to its figure."""
 _OPPOSED_PARTS: Final = (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"), ("poly", "olig"), ("macro", "micro"),
@@ -77,7 +79,9 @@ def polarity(sentence: str) -> Polarity:
             near = len(terms(follows)) if found["near"] else _SCOPE
             # What ends its clause denies what is before it: "studies are lacking".
             first = len(words) - (_SCOPE if found["around"] else 0 if near else _NEAR)
-            covered.append(range(first, len(words) + min(near, _NEAR if found["near"] else _SCOPE)))
+            covered.append(
+                range(first, len(words) + min(near, _NEAR if found["near"] and found[0] != "no" else _SCOPE))
+            )
             heads.append(len(words))
             kinds.append((found["near"] is not None, found["around"] is not None))
             start = found.end()
@@ -107,8 +111,10 @@ def _denies(statement: str, source: str) -> bool:
 
     As many negations in each are the same ones when the words are others, whatever terms they cover.
     """
-    if not (negations(statement) or negations(source)):
-        return False
+    if not negations(statement):
+        source = _EXCEPTION.split(source.casefold(), maxsplit=1)[0]
+        if not negations(source):
+            return False
     one, other = polarity(statement), polarity(source)
     said = one.denied | one.affirmed
     shared = said & (other.denied | other.affirmed)

@@ -8,16 +8,15 @@ is compared with the sentences that resemble the statement most.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
-from chat_app.agent.statements.bindings import SourceUnit, misbound
-from chat_app.agent.statements.polarity import negations, reverses
+from chat_app.agent.statements.bindings import SourceUnit, exchanged, misbound
+from chat_app.agent.statements.polarity import negations, polarity, reverses
 from chat_app.events import SupportReason
-from tools.language.figures import UNITS, compare, figures, rates, with_decimal_points
+from tools.language.figures import UNITS, Figure, compare, equals, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.stemming import stem
@@ -99,11 +98,14 @@ def unsupported(
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
     found = [*_figures(plain, sources, repeated, alike), *_names(plain, sources, repeated, ingredients)]
     if not found:
-        found += [Problem("number", one) for one in misbound(plain, alike, units)]
+        moved = misbound(plain, alike, units) or exchanged(plain, alike, units)
+        found += [Problem("number", one) for one in moved]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         # With the other bound as well it is the same again: what must not be above 50 is at most 50.
-        rest = [one for one in found if one.reason != "negation"]
-        found = rest if rest != found else [*found, Problem("negation", plain)]
+        scopes = (scope for text in (plain, *(unit.text for unit in alike)) for scope in polarity(text).scopes)
+        denied = frozenset[str]().union(*scopes)
+        kept = [one for one in found if one.reason != "negation" or denied.isdisjoint(terms(one.detail))]
+        found = kept if kept != found else [*found, Problem("negation", plain)]
     elif is_english and alike and not found:
         found += _misplaced(plain, repeated, sources)
         if all(exchanges(plain, unit.text) for unit in alike):
@@ -130,7 +132,8 @@ def _shortens(statement: str, sentence: str) -> bool:
         rest = rest[place + 1 :]
     omitted += rest
     text = " ".join(omitted)
-    counted = (*figures(text, words=True), *rates(text), *UNITS.keys() & set(omitted))
+    changed = set(figures(statement)).difference(figures(sentence))
+    counted = (*changed, *figures(text, words=True), *rates(text), *UNITS.keys() & set(omitted))
     return not counted and negations(statement) == negations(sentence)
 
 
@@ -145,17 +148,29 @@ def _figures(
     statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit], alike: Sequence[SourceUnit]
 ) -> list[Problem]:
     said = [one for one in figures(statement, words=True) if one.unit or one.value != 1]
-    problems = [Problem("unit", words) for words in _other_rates(statement, sources, repeated)]
+    units = [unit for source in sources for unit in source.units]
+    problems = [Problem("unit", words) for words in _other_rates(statement, units)]
     if not said:
         return problems
     near = [figure for unit in alike for figure in figures(unit.text, words=True)]
+    own_terms = frozenset(terms(statement))
     for figure in said:
         difference = compare(figure, near)
-        if difference in {"number", "unit"} and (not repeated or not near or _adds_figures(statement, repeated)):
+        if difference != "same" and (not repeated or not near or _adds_figures(statement, repeated)):
             difference = compare(figure, [each for source in sources for each in figures(source.whole, words=True)])
+        if difference in {"same", "bound"} and not repeated and (own := _beside_most(own_terms, figure, units)):
+            difference = compare(figure, own)
         if difference != "same":
             problems.append(Problem(_REASONS[difference], str(figure)))
     return problems
+
+
+def _beside_most(said: frozenset[str], figure: Figure, units: Iterable[SourceUnit]) -> list[Figure]:
+    """Return the figures of the units with most of the terms ``said`` among those that hold ``figure``."""
+    found = ((len(said & unit.terms), figures(unit.text, words=True)) for unit in units)
+    held = [(share, here) for share, here in found if any(equals(figure, one) for one in here)]
+    most = max((share for share, _ in held), default=0)
+    return [one for share, here in held if share == most for one in here]
 
 
 def _misplaced(statement: str, repeated: Sequence[SourceUnit], sources: Sequence[_Source]) -> list[Problem]:
@@ -185,17 +200,21 @@ def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
     return term(word) not in map(term, near)
 
 
-def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit]) -> list[str]:
-    """Return the rates of the statement that are in the place of others in its sources."""
-    said = rates(statement)
-    near = [found for unit in repeated if (found := rates(unit.text))] if said else []
-    if not near and said:
-        anywhere = {rate.daily for source in sources for rate in rates(source.whole)}
-        return [one.words for one in said if anywhere and one.daily not in anywhere]
-    pairs = [(Counter(one.daily for one in said), Counter(one.daily for one in found)) for found in near]
-    if not pairs or not all(here - there and there - here for here, there in pairs):
-        return []
-    return [one.words for one in said if one.daily in pairs[0][0] - pairs[0][1]]
+def _other_rates(statement: str, units: Sequence[SourceUnit]) -> list[str]:
+    """Return the rates of the statement that are not beside most of its words, where another rate is."""
+    here = [rate.daily for rate in rates(statement)]
+    found = [(unit, daily) for unit in units if here and (daily := [rate.daily for rate in rates(unit.text)])]
+    other: list[str] = []
+    for rate in rates(statement):
+        said = frozenset(terms(statement)).difference(terms(rate.words))
+        most = {True: -1, False: -1}
+        for unit, daily in found:
+            # Twice in the statement and once beside another one is one too many.
+            holds = daily.count(rate.daily) >= (here.count(rate.daily) if len(daily) >= len(here) else 1)
+            most[holds] = max(most[holds], len(said & unit.terms))
+        if most[False] > most[True] and (most[True] < 0 or most[False] >= _RESEMBLES * len(said)):
+            other.append(rate.words)
+    return other
 
 
 def _adds_figures(statement: str, repeated: Sequence[SourceUnit]) -> bool:
