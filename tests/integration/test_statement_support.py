@@ -1,4 +1,4 @@
-"""How many wrong statements about drug labels and a guideline the checker finds, and how many right ones it doubts."""
+"""How many wrong statements about drug labels and guidelines the checker finds, and how many right ones it doubts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ STATEMENTS = Path(__file__).parents[1] / "support" / "statements"
         ("rephrased_statements", 0.95, 0.87),
         ("edited_statements", 0.97, 0.91),
         ("twin_statements", 0.93, 0.87),
+        ("guideline_statements_used", 0.94, 0.81),
+        ("guideline_statements", 0.94, 0.76),
     ],
 )
 async def test_edits_by_hand_are_found(
     drugs: DrugDatabase, name: str, least_precision: float, least_recall: float
 ) -> None:
-    """Edits of FDA labels and an opioid guideline; half of the rephrased ones were used to improve the check."""
+    """Edits of labels and guidelines; the last were not looked at, the others were, the rephrased ones by half."""
     await drugs.load()
     data = json.loads((STATEMENTS / f"{name}.json").read_text(encoding="utf-8"))
     found: Counter[tuple[bool, bool]] = Counter()
