@@ -126,6 +126,7 @@ async def api(
         sign_in=runtime.sign_in,
         audit=runtime.audit,
         own_page=own_page,
+        on_user=lambda _: None,
     )
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -10,9 +10,9 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -25,7 +25,8 @@ from chat_app.events import (
     ToolOutputRunItem,
     ToolProgressRunItem,
 )
-from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_tool_error
+from chat_app.interface.conversation.own_documents import ConversationFiles
+from chat_app.interface.i18n.translation import Language, say, say_tool_error
 from tools.documents.layout.ocr import tesseract
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines import Document, IngestProgress, scope_of
@@ -49,12 +50,6 @@ class Upload(NamedTuple):
 
     name: str
     path: Path
-
-
-class FileIngester(Protocol):
-    """Ingests a file for its conversation."""
-
-    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document: ...
 
 
 def safe_name(name: str) -> str:
@@ -81,7 +76,7 @@ def check_upload(upload: Upload) -> None:
 
 
 async def upload_events(
-    shelf: FileIngester, upload: Upload, language: Language = ENGLISH, *, may_share: bool = False, asked: bool = False
+    shelf: ConversationFiles, upload: Upload, language: Language, *, may_share: bool, asked: bool
 ) -> AsyncIterator[AgentEvent]:
     """Ingest one file; yield the step's events, then sentences about the result.
 
@@ -124,7 +119,7 @@ async def upload_events(
 
 
 async def _add(
-    shelf: FileIngester, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
+    shelf: ConversationFiles, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
 ) -> tuple[Document | None, ToolError | None]:
     def report(progress: IngestProgress) -> None:
         if not reports.full():

@@ -5,27 +5,24 @@ model that joins continues from a copy of the main one, the branch of the first 
 deleted.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from chat_app.errors import SessionError
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message
+
+if TYPE_CHECKING:
+    from chat_app.interface.history.history_layer import History
 
 logger = logging.getLogger(__name__)
 
 MAIN = "conversation_id"
 """Key of a thread's metadata: the conversation that one model goes on in."""
 _BRANCH = f"{MAIN}:"
-
-
-class ThreadMetadata(Protocol):
-    """The methods needed of the history."""
-
-    async def metadata_of(self, thread_id: str) -> dict[str, Any]: ...
-
-    async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None: ...
 
 
 def is_conversation_key(key: str) -> bool:
@@ -45,7 +42,7 @@ def went_on_in(model: str, conversation_id: str, *, compared: bool, first: bool)
 
 
 async def branch(
-    history: ThreadMetadata, store: RedisSessionStore, thread_id: str, owner: str, models: Sequence[str]
+    history: History, store: RedisSessionStore, thread_id: str, owner: str, models: Sequence[str]
 ) -> dict[str, str | None]:
     """Return the conversation that each of ``models`` continues; None for a new one.
 

@@ -8,8 +8,7 @@ import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from typing import Protocol
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse
@@ -22,13 +21,6 @@ from chat_app.interface.security.oidc_routes import LEAVE, SIGN_IN_PATHS, is_lea
 from chat_app.interface.security.request_body import TOO_LARGE, RequestBody, refuse
 from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
-
-
-class OwnPage(Protocol):
-    """Rewrites the page's HTML; ``nonce`` allows its inline scripts."""
-
-    def __call__(self, html: str, nonce: str, accept_language: str | None) -> str: ...
-
 
 _CLOSED = re.compile(
     r"^/(?:mcp/|copilot(?:/.*)?|docs(?:/.*)?|redoc|openapi\.json|auth/jwt|auth/oauth/.*|project/share/.*"
@@ -70,38 +62,31 @@ def content_policy(nonce: str) -> str:
     )
 
 
+@dataclass(eq=False)
 class RequestGuard:
     """ASGI middleware around the whole app."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        identity: Identity,
-        sign_in: SignIn,
-        own_page: OwnPage,
-        audit: AuditLog,
-        on_user: Callable[[str | None], object] | None = None,
-    ) -> None:
-        self._app = app
-        self._identity = identity
-        self._sign_in = sign_in
-        self._own_page = own_page
-        self._audit = audit
-        self._on_user = on_user
+    app: ASGIApp
+    identity: Identity
+    sign_in: SignIn
+    audit: AuditLog
+    own_page: Callable[[str, str, str | None], str]
+    """Rewrites the page's HTML, given a nonce that allows its inline scripts and the browser's ``Accept-Language``."""
+    on_user: Callable[[str | None], object]
+    """Called with the user of each request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         peer = scope["client"][0] if scope.get("client") else None
         given = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        client_address.set(self._identity.client_of(given, peer))
+        client_address.set(self.identity.client_of(given, peer))
         if (refused := self._refusal(scope, given)) is not None:
             await refuse(scope, receive, send, *refused)
             return
         try:
-            admission = await self._sign_in.admit(scope, peer)
+            admission = await self.sign_in.admit(scope, peer)
             await self._record(admission, logs_out=_logs_out(scope))
         except Refused as error:
             await refuse(scope, receive, send, error.status, str(error))
@@ -113,21 +98,24 @@ class RequestGuard:
         if not scope["path"].startswith(_COMPRESSED):
             # The page's HTML is rewritten on its way out, so it must come uncompressed.
             scope["headers"] = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
-        if self._on_user is not None:
-            self._on_user(admission.login.user if admission.login else None)
+        self.on_user(admission.login.user if admission.login else None)
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         if _logs_out(scope) and admission.login is not None:
             with suppress(SessionStoreUnavailable):
-                await self._sign_in.end(admission.login)
+                await self.sign_in.end(admission.login)
         secure = self._is_secure(scope, given, peer)
         body = RequestBody(receive, _largest(scope["path"]))
-        own_page = partial(self._own_page, accept_language=given.get("accept-language"))
-        page = _PageResponse(send, self._new_cookie(admission), own_page, secure=secure)
-        app: ASGIApp = self._app
-        if admission.login is None and self._identity.server.auth == "oidc" and is_leaving(scope["path"], given):
-            app = RedirectResponse(self._identity.server.root_path + LEAVE, 302)
+        page = _PageResponse(
+            send,
+            lambda html, nonce: self.own_page(html, nonce, given.get("accept-language")),
+            self._new_cookie(admission),
+            secure,
+        )
+        app: ASGIApp = self.app
+        if admission.login is None and self.identity.server.auth == "oidc" and is_leaving(scope["path"], given):
+            app = RedirectResponse(self.identity.server.root_path + LEAVE, 302)
         await app(scope, body.receive, body.unless_refused(page.send))
 
     async def _record(self, admission: Admission, *, logs_out: bool) -> None:
@@ -138,12 +126,12 @@ class RequestGuard:
         if admission.login is None:
             return
         if admission.key:
-            await self._audit.record("key", admission.login.user, detail=f"{admission.key} used")
+            await self.audit.record("key", admission.login.user, detail=f"{admission.key} used")
         if admission.is_new:
-            await self._audit.record("login", admission.login.user, detail="proxy")
+            await self.audit.record("login", admission.login.user, detail="proxy")
         if logs_out:
             with suppress(AuditUnavailable):
-                await self._audit.record("logout", admission.login.user)
+                await self.audit.record("logout", admission.login.user)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if not self._host_is_ours(headers.get("host", "")):
@@ -152,7 +140,7 @@ class RequestGuard:
         if changes and not self._origin_is_ours(headers):
             return 403, "This origin may not use the app. Add it to ASCLEPIUS_ALLOWED_ORIGINS if it should."
         path = str(scope["path"])
-        signs_in = self._identity.server.auth == "oidc" and path in SIGN_IN_PATHS
+        signs_in = self.identity.server.auth == "oidc" and path in SIGN_IN_PATHS
         if _CLOSED.match(path) and not signs_in:
             return 404, "Not found."
         length = headers.get("content-length", "")
@@ -162,7 +150,7 @@ class RequestGuard:
 
     def _host_is_ours(self, host: str) -> bool:
         """Return whether the host is served: in demo mode only loopback names, against DNS rebinding."""
-        if self._identity.server.auth != "demo":
+        if self.identity.server.auth != "demo":
             return True
         name = urlsplit(f"//{host}").hostname
         return name is not None and is_loopback(name)
@@ -171,21 +159,21 @@ class RequestGuard:
         origin = headers.get("origin")
         if origin is None:
             return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-        if origin in self._identity.server.allowed_origins or origin == self._identity.server.public_url:
+        if origin in self.identity.server.allowed_origins or origin == self.identity.server.public_url:
             return True
         return urlsplit(origin).netloc == headers.get("host", "")
 
     def _new_cookie(self, admission: Admission) -> str | None:
         """Return the login cookie of a user whom the proxy names, or of the demo user, who need not sign in."""
         login: Login | None = admission.login if admission.is_new else None
-        if admission.login is None and self._identity.server.auth == "demo":
-            login = self._identity.issue_login(DEMO_USER)
-        return self._identity.cookie_of(login) if login is not None else None
+        if admission.login is None and self.identity.server.auth == "demo":
+            login = self.identity.issue_login(DEMO_USER)
+        return self.identity.cookie_of(login) if login is not None else None
 
     def _is_secure(self, scope: Scope, headers: dict[str, str], peer: str | None) -> bool:
         """Return whether the browser uses https: here, at a trusted proxy, or at the public address."""
-        public = self._identity.server.public_url or ""
-        forwarded = headers.get("x-forwarded-proto") == "https" and self._identity.is_trusted(peer)
+        public = self.identity.server.public_url or ""
+        forwarded = headers.get("x-forwarded-proto") == "https" and self.identity.is_trusted(peer)
         return scope.get("scheme") == "https" or forwarded or public.startswith("https://")
 
 
@@ -197,22 +185,23 @@ def _largest(path: str) -> int:
     return MAX_UPLOAD if path == _UPLOAD else MAX_BODY
 
 
+@dataclass(eq=False)
 class _PageResponse:
-    """Adds headers and the login cookie, and rewrites the page's HTML. ``secure``: the browser uses https."""
+    """Adds headers and the login cookie, and rewrites the page's HTML."""
 
-    def __init__(self, send: Send, login: str | None, own_page: Callable[[str, str], str], *, secure: bool) -> None:
-        self._send = send
-        self._secure = secure
-        self._login = login
-        self._own_page = own_page
-        self._start: Message | None = None
-        self._body = b""
+    send_on: Send
+    own_page: Callable[[str, str], str]
+    login: str | None
+    secure: bool
+    """Whether the browser uses https."""
+    _start: Message | None = None
+    _body: bytes = b""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = [(k, v) for k, v in message["headers"] if k.lower().decode("latin-1") not in _HEADERS]
             headers += [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-            if self._secure:
+            if self.secure:
                 headers = [(k, _for_https_only(v) if k.lower() == b"set-cookie" else v) for k, v in headers]
                 headers.append(_STRICT_TRANSPORT)
             message["headers"] = headers
@@ -226,11 +215,11 @@ class _PageResponse:
             if not message.get("more_body"):
                 await self._send_page(self._start)
             return
-        await self._send(message)
+        await self.send_on(message)
 
     async def _send_page(self, start: Message) -> None:
         nonce = secrets.token_urlsafe(18)
-        body = self._own_page(self._body.decode(), nonce).encode()
+        body = self.own_page(self._body.decode(), nonce).encode()
         dropped = (b"content-length", b"content-security-policy", b"cache-control")
         headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
         headers += [
@@ -239,12 +228,12 @@ class _PageResponse:
             (b"vary", b"accept-language"),
             (b"content-security-policy", content_policy(nonce).encode()),
         ]
-        if self._login:
-            cookie = self._login.encode()
-            headers.append((b"set-cookie", _for_https_only(cookie) if self._secure else cookie))
+        if self.login:
+            cookie = self.login.encode()
+            headers.append((b"set-cookie", _for_https_only(cookie) if self.secure else cookie))
         start["headers"] = headers
-        await self._send(start)
-        await self._send({"type": "http.response.body", "body": body})
+        await self.send_on(start)
+        await self.send_on({"type": "http.response.body", "body": body})
 
 
 def _for_https_only(cookie: bytes) -> bytes:
