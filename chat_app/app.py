@@ -5,6 +5,7 @@ with the same routes and the same guard.
 """
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 
 import chainlit as cl
 from chainlit.chat_context import chat_contexts
@@ -16,9 +17,12 @@ from fastapi import HTTPException
 from chat_app.interface import chainlit_setup
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.page.starters import starter_questions
+from chat_app.interface.security.identity import login_metadata
 from chat_app.interface.security.password_login import TooManyLogins
 
 runtime, page = chainlit_setup.attach()
+# The services that are open when Chainlit serves alone.
+standalone = AsyncExitStack()
 
 
 if runtime.settings.server.auth == "password":
@@ -28,7 +32,7 @@ if runtime.settings.server.auth == "password":
             name = await runtime.password_login.log_in(username, password)
         except TooManyLogins as error:
             raise HTTPException(429, "toomanylogins", {"Retry-After": str(error.retry_after)}) from None
-        return chainlit_setup.user_of(name) if name else None
+        return cl.User(identifier=name, metadata=login_metadata()) if name else None
 
     # Chainlit's decorator would turn the refusal into a wrong password.
     config.code.password_auth_callback = sign_in
@@ -42,7 +46,7 @@ else:
     async def sign_in_by_header(headers: Mapping[str, str]) -> cl.User | None:
         name = runtime.identity.from_headers(headers)
         await runtime.audit.record("login" if name else "login_failed", name or "")
-        return chainlit_setup.user_of(name) if name else None
+        return cl.User(identifier=name, metadata=login_metadata()) if name else None
 
 
 @cl.set_starters
@@ -75,9 +79,9 @@ async def leave() -> None:
 
 @cl.on_app_startup
 async def start() -> None:
-    await chainlit_setup.open_standalone(runtime)
+    await standalone.enter_async_context(runtime.running())
 
 
 @cl.on_app_shutdown
 async def finish() -> None:
-    await chainlit_setup.close_standalone()
+    await standalone.aclose()

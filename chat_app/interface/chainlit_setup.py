@@ -1,7 +1,6 @@
 """Connects Chainlit to the app: data layer, socket handlers and, standalone, guard, routes and services."""
 
 import os
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import chainlit.data as chainlit_data
@@ -10,7 +9,6 @@ from chainlit.auth import ensure_jwt_secret
 from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
 from chainlit.server import sio
-from chainlit.user import User
 from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -23,7 +21,7 @@ from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_document import own_page
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.identity import SECRET_VARIABLE, login_metadata
+from chat_app.interface.security.identity import SECRET_VARIABLE
 from chat_app.interface.security.oidc_routes import PROVIDER, begin_leaving
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.turns.live_turns import LiveTurns
@@ -31,8 +29,6 @@ from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
 TARGET = Path(__file__).resolve().parent.parent / "app.py"
-
-_standalone = AsyncExitStack()
 
 
 def attach() -> tuple[Runtime, ChatPage]:
@@ -87,11 +83,6 @@ def _standalone_runtime() -> Runtime:
     return runtime
 
 
-def user_of(name: str) -> User:
-    """Return the user for Chainlit, of whom it makes the login's token."""
-    return User(identifier=name, metadata=login_metadata())
-
-
 def offer_single_sign_on(settings: Settings) -> None:
     """Show the button on the sign-in page that leads to our routes; Chainlit's own OAuth routes stay closed."""
 
@@ -107,16 +98,6 @@ def offer_single_sign_on(settings: Settings) -> None:
     setattr(oauth_providers, "providers", [provider])  # noqa: B010
     config.code.oauth_callback = refuse
     config.code.on_logout = leave
-
-
-async def open_standalone(runtime: Runtime) -> None:
-    """Open the services when Chainlit serves alone."""
-    await _standalone.enter_async_context(runtime.running())
-
-
-async def close_standalone() -> None:
-    """Close the services that ``open_standalone`` opened."""
-    await _standalone.aclose()
 
 
 def mount(host: FastAPI, root_path: str = "") -> None:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from chat_app.audit import audit_log
 from chat_app.bootstrap import App, LoadPart
@@ -41,9 +41,6 @@ from chat_app.sessions.turn_journal import OpenTurn
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
-if TYPE_CHECKING:
-    from chat_app.interface.history.history_layer import History
-
 logger = logging.getLogger(__name__)
 
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
@@ -58,6 +55,10 @@ class Runtime:
     """One served app. ``app`` is None until its services have opened."""
 
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
+        # These import Chainlit, which reads its configuration on import: the page's folder must exist first.
+        from chat_app.interface.history.history_layer import History
+        from chat_app.interface.rendering.sockets import held_bytes
+
         self.settings = settings
         self.identity = Identity(settings)
         self.sign_in = SignIn(self.identity, api_keys_at(settings.storage.data_dir), self._ended_logins)
@@ -71,12 +72,12 @@ class Runtime:
                 "turns_waiting", "Those that wait.", lambda: self.app.agent.queue.length if self.app else 0
             )
             self.metrics.watch_restarts(get_args(ServiceName), lambda: self.app.services.restarts() if self.app else {})
-        self.history: History = _history(settings)
+        self.history = History(configured_url(settings))
         self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
         if self.metrics is not None:
             self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
-        tallies = Tallies(lambda: redis.tallies if (redis := self._redis()) else None)
+        tallies = Tallies(lambda: self.app.sessions.tallies if self.app else None)
         self.password_login = PasswordLogin(self.identity, self.audit, tallies)
         resume = self._resumed if settings.model.background else None
         stores = (self._sessions, self._open_sessions)
@@ -84,9 +85,9 @@ class Runtime:
         self.history.before_reading = self.keeper.up_to_date
         self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
         self.limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
-        self.upload_room = UploadRoom(lambda: redis.held_files if (redis := self._redis()) else None, _held_bytes)
+        self.upload_room = UploadRoom(lambda: self.app.sessions.held_files if self.app else None, held_bytes)
         self.gate = QuestionGate(self.limits, self.turns, self.elsewhere.running_of)
-        self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] = _show_nothing
+        self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] | None = None
         """Shows the turns of other processes, by id; the page sets it."""
         self.silent_workers: Callable[[], Coroutine[Any, Any, list[str]]] | None = None
         """Names the other processes of this port that do not answer; None when there are none."""
@@ -98,15 +99,11 @@ class Runtime:
         self._opened = asyncio.Event()
         self._history_is_set_up = False
 
-    def _redis(self) -> RedisSessionStore | None:
-        sessions = self.app.sessions if self.app else None
-        return sessions if isinstance(sessions, RedisSessionStore) else None
-
     async def _ended_logins(self) -> EndedLogins | None:
         """Return the ended logins once the services have opened; the demo user, who need not sign in, does not wait."""
         if self.settings.server.auth != "demo":
             await self._opened.wait()
-        return redis.ended_logins if (redis := self._redis()) else None
+        return self.app.sessions.ended_logins if self.app else None
 
     async def first_use(self, token: str, expires: int) -> bool:
         """Return whether the token of that name was never used before; it counts as used until ``expires``."""
@@ -278,28 +275,11 @@ class Runtime:
         return self.app.tools.names() if self.app else ()
 
     async def _show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
-        await self.show_elsewhere(opened)
+        if self.show_elsewhere is not None:
+            await self.show_elsewhere(opened)
 
     def _show(self, progress: str) -> None:
         self._progress = progress
-
-
-def _history(settings: Settings) -> History:
-    # Chainlit reads its configuration on import, so the page's folder must exist first.
-    from chat_app.interface.history.history_layer import History
-
-    return History(configured_url(settings))
-
-
-def _held_bytes() -> Mapping[str, int]:
-    # Imports Chainlit, which needs the page's folder.
-    from chat_app.interface.rendering.sockets import held_bytes
-
-    return held_bytes()
-
-
-async def _show_nothing(_opened: Mapping[str, OpenTurn]) -> None:
-    """Show no turn: there is no page yet."""
 
 
 _current: Runtime | None = None

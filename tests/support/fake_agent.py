@@ -209,6 +209,7 @@ class FakeSessions:
     """No conversations, and a journal whose Redis is down."""
 
     journal = RedisSessionStore("unix:///nonexistent/redis.sock").journal
+    tallies = ended_logins = held_files = None
 
     async def ping(self) -> None:
         return None
