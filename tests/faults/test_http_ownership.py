@@ -50,7 +50,7 @@ async def two_users(users: str, redis_url: str, folder: Path) -> AsyncIterator[t
             read: list[Frame] = await ask(ana, SECRET_WORDS)
         history = running.runtime.history
         conversation = read[0].data["conversation_id"]
-        await history.claim_thread("thread-of-ana", "ana", name=SECRET_WORDS)
+        await history.save_turn("thread-of-ana", owner="ana", name=SECRET_WORDS)
         yield (
             running,
             Things({"conversation_id": conversation, "turn_id": read[0].data["turn_id"], "thread_id": "thread-of-ana"}),

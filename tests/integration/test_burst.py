@@ -138,7 +138,7 @@ def step(thread: str) -> dict[str, Any]:
 
 async def test_turns_that_are_written_together_cost_each_other_nothing(history: History) -> None:
     threads, foreign = [str(uuid4()) for _ in range(8)], str(uuid4())
-    await history.claim_thread(foreign, "eve")
+    await history.save_turn(foreign, owner="eve")
     before, committed = await history.get_thread(foreign), list[object]()
 
     def noted(connection: Connection) -> None:

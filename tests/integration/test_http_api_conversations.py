@@ -127,8 +127,8 @@ async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(
         name = (await ask(client))[0].data["conversation_id"]
         history = running.runtime.history
         for user, thread, conversation in ((ana, "t1", name), ("bert", "t2", name), (ana, "t3", f"{name}0")):
-            await history.claim_thread(thread, user)
-            await history.update_conversations(thread, {MAIN: conversation})
+            await history.save_turn(thread, owner=user)
+            await history.save_turn(thread, metadata={MAIN: conversation})
         assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
         left = [thread for thread in ("t1", "t2", "t3") if await history.owner_of("thread", thread)]
     assert left == ["t2", "t3"]
@@ -156,8 +156,8 @@ async def test_a_conversation_deleted_on_the_page_is_gone_from_the_session_store
             async for frame in frames(response):
                 if frame.event == "turn_started":
                     name = frame.data["conversation_id"]
-                    await history.claim_thread("thread", ana)
-                    await history.update_conversations("thread", {MAIN: name})
+                    await history.save_turn("thread", owner=ana)
+                    await history.save_turn("thread", metadata={MAIN: name})
                 if frame.event == "text_delta":
                     await history.delete_thread("thread")
             assert frame.data["outcome"]["reason"] == "stopped"

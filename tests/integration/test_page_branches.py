@@ -117,7 +117,7 @@ async def test_deleting_the_thread_names_every_branch(talk: Talk) -> None:
     async def before_deletion(_thread: str, conversations: Any, _owner: str) -> None:
         forgotten.extend(conversations)
 
-    await talk.history.claim_thread(THREAD, talk.user, name="x")
+    await talk.history.save_turn(THREAD, owner=talk.user, name="x")
     await talk.answered(await talk.branch("a", "b"), "one")
     talk.history.before_deletion = before_deletion
     await talk.history.delete_thread(THREAD)

@@ -205,7 +205,7 @@ async def test_writers_at_once_lose_none_of_each_others_metadata(history: Histor
     await history.save_turn(thread, [], [], {"conversation_id": "session_new"})
     await history.update_thread(thread, metadata={"conversation_id": "session_stale", "k0": None})
     assert await history.metadata_of(thread) == {f"k{n}": n for n in range(1, 20)} | {"conversation_id": "session_new"}
-    await history.update_conversations(thread, {MAIN: None})
+    await history.save_turn(thread, metadata={MAIN: None})
     assert "conversation_id" not in await history.metadata_of(thread)
 
 

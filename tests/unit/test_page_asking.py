@@ -36,7 +36,7 @@ class Running:
         self.loading = None
         self.settings = settings
         self.identity = Identity(settings)
-        self.history = SimpleNamespace(metadata_of=self._nothing, claim_thread=self._claimed, owner_of=self._owner)
+        self.history = SimpleNamespace(metadata_of=self._nothing, save_turn=self._claimed, owner_of=self._owner)
         self.app = FakeApp(settings, FakeAgent())
         self.audit = SilentAuditLog()
         self.keeper = SimpleNamespace(record_question=self._recorded)
@@ -60,7 +60,7 @@ class Running:
         self.read.append(thread)
         return {}
 
-    async def _claimed(self, _thread: str, _owner: str) -> None:
+    async def _claimed(self, _thread: str, *, owner: str) -> None:
         return None
 
     async def _owner(self, _kind: str, _thread: str) -> str:

@@ -99,7 +99,8 @@ async def erase_own(runtime: Runtime, conversation_id: str, user: str) -> None:
     await runtime.audit.record("delete", user, conversation=conversation_id)
     await runtime.turns.end_conversation(conversation_id, user)
     # Delete the session last, so that an interrupted deletion can be repeated.
-    await runtime.history.delete_conversation(conversation_id, user)
+    for thread_id in await runtime.history.threads_with(conversation_id, user):
+        await runtime.history.delete_thread(thread_id)
     await runtime.erase_conversation(conversation_id, user)
 
 

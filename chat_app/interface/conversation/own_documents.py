@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -92,27 +93,27 @@ async def searched_in(
     return None, ()
 
 
+@dataclass
 class ConversationFiles:
     """Adds files to the library for one conversation of ``owner`` only."""
 
-    def __init__(self, history: History, guidelines: GuidelineLibrary, thread_id: str, owner: str) -> None:
-        self._history = history
-        self._guidelines = guidelines
-        self._thread_id = thread_id
-        self._owner = owner
-        self.added: tuple[str, ...] = ()
-        """The ids of the documents that were added, or were there already."""
+    history: History
+    guidelines: GuidelineLibrary
+    thread_id: str
+    owner: str
+    added: tuple[str, ...] = ()
+    """The ids of the documents that were added, or were there already."""
 
-    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
+    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None]) -> Document:
         """Ingest a file; raise ``SourceRejected`` also for a conversation of another owner."""
-        scope = scope_of_thread(self._thread_id)
+        scope = scope_of_thread(self.thread_id)
         if scope is None:
             raise SourceRejected(NOT_KEPT, code="conversation_closed")
         try:
-            await self._history.claim_thread(self._thread_id, self._owner)
+            await self.history.save_turn(self.thread_id, owner=self.owner)
         except (SQLAlchemyError, OSError, NotOwner) as error:
             logger.warning("A file was not added to a conversation: %s", type(error).__name__)
             raise SourceRejected(NOT_KEPT, code="conversation_closed") from None
-        document = await self._guidelines.add(path, progress=progress, scope=scope)
+        document = await self.guidelines.add(path, progress=progress, scope=scope)
         self.added = (*self.added, document.id)
         return document

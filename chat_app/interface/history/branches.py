@@ -66,7 +66,7 @@ async def branch(
     if len(models) > 1:
         keys |= {f"{_BRANCH}{model}": conversation for model, conversation in chosen.items()}
     if any(metadata.get(key) != value for key, value in keys.items()):
-        await history.update_conversations(thread_id, keys)
+        await history.save_turn(thread_id, metadata=keys)
     await forget(store, owner, set(conversations_of(metadata)) - set(chosen.values()))
     return chosen
 

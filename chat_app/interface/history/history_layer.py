@@ -106,19 +106,6 @@ class History(SQLAlchemyDataLayer):
         values = thread_values(TurnRows(thread_id, (), (), kept), name=name, user=user_id, tags=tags)
         await in_transaction(self.engine, partial(upsert_threads, rows=[values]))
 
-    async def claim_thread(self, thread_id: str, owner: str, *, name: str | None = None) -> None:
-        """Create the conversation for ``owner`` if needed, before anything else is stored for it.
-
-        ``name`` names a conversation that has no name yet.
-
-        Raises ``NotOwner`` for another user's conversation.
-        """
-        await self.save_turn(thread_id, [], [], owner=owner, name=name)
-
-    async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
-        """Set the agent conversation that each model continues; see ``branches``."""
-        await self.save_turn(thread_id, [], [], conversations)
-
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
         found = await self._thread(thread_id)
         if found is None or self.before_reading is None:
@@ -234,11 +221,6 @@ class History(SQLAlchemyDataLayer):
             await connection.execute(text('DELETE FROM users WHERE "identifier" = :owner'), {"owner": owner})
         await self._truncate_log()
 
-    async def delete_conversation(self, conversation_id: str, owner: str) -> None:
-        """Erase the thread of ``owner`` that continues the session store's conversation of this id."""
-        for thread_id in await self.threads_with(conversation_id, owner):
-            await self.delete_thread(thread_id)
-
     async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
         """Return the threads of ``owner`` that continue the session store's conversation of this id."""
         query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
@@ -250,18 +232,19 @@ class History(SQLAlchemyDataLayer):
     async def save_turn(
         self,
         thread_id: str,
-        steps: Sequence[Mapping[str, Any]],
-        elements: Sequence[Mapping[str, Any]],
+        steps: Sequence[Mapping[str, Any]] = (),
+        elements: Sequence[Mapping[str, Any]] = (),
         metadata: Mapping[str, Any] | None = None,
         *,
         owner: str | None = None,
         name: str | None = None,
     ) -> None:
-        """Write a whole turn, with others that wait to be written, in one transaction.
+        """Write what there is of a turn, with others that wait to be written, in one transaction.
 
-        With ``owner``, create their conversation as ``claim_thread`` does.
+        With ``owner`` the conversation becomes theirs if it is nobody's yet, and with ``name`` it gets that name if it
+        has none.
 
-        Raises ``NotOwner``, ``SQLAlchemyError`` or ``OSError``.
+        Raises ``NotOwner`` for another user's conversation, ``SQLAlchemyError`` or ``OSError``.
         """
         await self._turns.do(TurnRows(thread_id, steps, elements, metadata, owner, name))
 
@@ -272,9 +255,12 @@ class History(SQLAlchemyDataLayer):
     async def create_step(self, step_dict: StepDict) -> None:
         """Write a step; log a failure once, because Chainlit calls this in the background."""
         try:
-            await self.save_turn(step_dict.get("threadId", ""), [cast("Mapping[str, Any]", step_dict)], [])
+            await self.save_turn(step_dict.get("threadId", ""), [cast("Mapping[str, Any]", step_dict)])
         except (SQLAlchemyError, OSError) as error:
-            self._warn(error)
+            if not self._warned:
+                name = type(error).__name__
+                logger.warning("The history cannot be written (%s). Check the disk and DATABASE_URL.", name)
+            self._warned = True
 
     async def update_step(self, step_dict: StepDict) -> None:
         await self.create_step(step_dict)
@@ -324,8 +310,3 @@ class History(SQLAlchemyDataLayer):
 
     async def close(self) -> None:
         await self.engine.dispose()
-
-    def _warn(self, error: Exception) -> None:
-        if not self._warned:
-            self._warned = True
-            logger.warning("The history cannot be written (%s). Check the disk and DATABASE_URL.", type(error).__name__)

@@ -56,5 +56,5 @@ async def _go_on_from(page: ChatPage, owner: str, thread_id: str, *, before: str
             logger.warning("An edited question starts without the earlier messages: the session store does not answer.")
     # Branches below the edited question are deleted: all models continue from the copy.
     left = {key: None for key in known if is_conversation_key(key)}
-    await page.runtime.history.update_conversations(thread_id, {**left, MAIN: forked})
+    await page.runtime.history.save_turn(thread_id, metadata={**left, MAIN: forked})
     await forget(app.sessions, owner, set(conversations_of(known)))
