@@ -79,8 +79,7 @@ async def begin(runtime: Runtime, body: ConsultBody, user: str, language: Langua
     async with runtime.gate.admitted(user, max(1, len(set(body.models)))):
         asked = await _asked(runtime, body, user, language)
         compared = bool(body.models)
-        first = next(iter(asked.turns.values()))
-        question = AskedQuestion(user, asked.turns, compared, id=asked.message_id if compared else first.id)
+        question = AskedQuestion(user, asked.turns, compared, id=asked.message_id if compared else asked.first.id)
         runtime.asked.add(question)
         options = body.consult_options(user, scope)
         for model, turn in asked.turns.items():

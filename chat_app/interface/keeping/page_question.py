@@ -91,6 +91,10 @@ class PageQuestion:
         return self.options.with_documents(self.added)
 
     @property
+    def first(self) -> LiveTurn:
+        return next(iter(self.turns.values()))
+
+    @property
     def compared(self) -> bool:
         return len(self.turns) > 1
 
@@ -123,7 +127,7 @@ class PageQuestion:
     @property
     def step(self) -> StepDict:
         """The question's message, as the page and the history have it."""
-        step = run_step(self.ids_of(next(iter(self.turns.values()))), self.message_id)
+        step = run_step(self.ids_of(self.first), self.message_id)
         kept = {"id": self.message_id, "name": self.owner, "type": "user_message", "output": self.text}
         return {**step, **kept, "parentId": None, "end": step["start"]}
 
@@ -139,5 +143,5 @@ class PageQuestion:
             extracts=self.extracts,
             model=self.model_of(turn),
             compared=self.compared,
-            first=next(iter(self.turns.values())) is turn,
+            first=turn is self.first,
         )

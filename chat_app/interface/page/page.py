@@ -28,7 +28,7 @@ from chat_app.interface.page.question_events import question_events
 from chat_app.interface.page.recent_turns import RecentTurns
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, sessions_of
-from chat_app.interface.rendering.turn_steps import TurnIds, finished_run, phase_id, run_step
+from chat_app.interface.rendering.turn_steps import finished_run, part_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
@@ -144,7 +144,7 @@ class ChatPage:
         for step in thread["steps"] or []:
             await emit(session, "new_message", step)
             if turn_id := (step.get("metadata") or {}).get("turn"):
-                await emit(session, "delete_message", {"id": phase_id(turn_id)})
+                await emit(session, "delete_message", {"id": part_id(turn_id, "phase")})
         for element in thread["elements"] or []:
             await emit(session, "element", element)
 
@@ -193,59 +193,49 @@ class ChatPage:
         if (owner := owner_of(session)) is None:
             return
         async with self._asking.setdefault(session.thread_id, asyncio.Lock()):
-            question, ids = await self._asked(session, owner, message_id, text, files)
+            question = self._question(session, owner, message_id, text, files)
+            await self._begin(session, question, files)
         await asyncio.wait({self.follow(question, session)})
         for turn in question.turns.values():
             await turn.saved.wait()
-        await emit(session, "update_message", finished_run(ids, message_id))
+        await emit(session, "update_message", finished_run(question.ids_of(question.first), message_id))
         if question.added:
             # Also without a selection, because the panel lists the files to choose from.
             chosen = question.options_now().documents
             await change(self.runtime, session, {"documents": chosen}, shown=False)
 
-    async def _asked(
-        self,
-        session: WebsocketSession,
-        owner: str,
-        message_id: str,
-        text: str,
-        files: Sequence[Mapping[str, Any]],
-    ) -> tuple[PageQuestion, TurnIds]:
+    async def _begin(
+        self, session: WebsocketSession, question: PageQuestion, files: Sequence[Mapping[str, Any]]
+    ) -> None:
         """Store the question, begin its answer and show both in every tab, below the questions before it."""
         earlier = self.running(session)
-        question = self._question(session, owner, message_id, text, files)
         is_first, session.has_first_interaction = not session.has_first_interaction, True
-        ids = question.ids_of(next(iter(question.turns.values())))
-        run = run_step(ids, message_id)
+        run = run_step(question.ids_of(question.first), question.message_id)
         if earlier:
             # The tab shows its own question from the start, maybe above one that was asked in another tab.
-            await emit(session, "delete_message", {"id": message_id})
+            await emit(session, "delete_message", {"id": question.message_id})
             await emit(session, "new_message", question.step)
         await emit(session, "new_message", run)
         for file in files:
-            await emit(session, "element", attachment(file, question.thread_id, message_id))
+            await emit(session, "element", attachment(file, question.thread_id, question.message_id))
         with self.runtime.turns.expected():
             await self.runtime.keeper.begin(question, {KEY: question.options.model_dump(mode="json")})
             if is_first:
                 # Not before: a conversation is listed once its question is stored.
-                await emit(session, "first_interaction", {"interaction": text, "thread_id": question.thread_id})
+                await emit(
+                    session, "first_interaction", {"interaction": question.text, "thread_id": question.thread_id}
+                )
             for model, turn in question.turns.items():
                 events = question_events(self.runtime, question, model)
                 self.runtime.turns.start(turn, self._answer(turn, events))
-        for other in sessions_of(question.thread_id, owner):
+        for other in sessions_of(question.thread_id, question.owner):
             if other.id != session.id:
                 await emit(other, "new_message", question.step)
                 await emit(other, "new_message", run)
                 self.follow(question, other)
-        return question, ids
 
     def _question(
-        self,
-        session: WebsocketSession,
-        owner: str,
-        message_id: str,
-        text: str,
-        files: Sequence[Mapping[str, Any]],
+        self, session: WebsocketSession, owner: str, message_id: str, text: str, files: Sequence[Mapping[str, Any]]
     ) -> PageQuestion:
         options = page_options(session.chat_settings)
         models = options.asked_models(self.runtime.settings)

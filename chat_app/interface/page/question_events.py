@@ -43,7 +43,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield Notice(code="starting", params={"part": runtime.loading_part}, message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
-    async for event in _ingest(runtime, app, question, first=next(iter(question.turns.values())) is turn):
+    async for event in _ingest(runtime, app, question, first=turn is question.first):
         if isinstance(event, TextDelta):
             written.append(event.text)
         yield event
@@ -131,8 +131,7 @@ async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: 
 
 async def _wait_for_files(question: PageQuestion) -> None:
     """Wait until the files are ingested or refused, or the turn that ingests them has ended."""
-    first = next(iter(question.turns.values()))
-    waits = {asyncio.ensure_future(event.wait()) for event in (question.ingested, first.saved)}
+    waits = {asyncio.ensure_future(event.wait()) for event in (question.ingested, question.first.saved)}
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -40,7 +40,7 @@ class TurnIds:
     """The column's place among those of the question, from 0."""
 
     def part(self, name: str) -> str:
-        return _part(self.turn_id, name)
+        return part_id(self.turn_id, name)
 
     @cached_property
     def message_id(self) -> str:
@@ -103,9 +103,9 @@ def finished_run(ids: TurnIds, question_id: str) -> StepDict:
     return {**run_step(ids, question_id), "end": iso(now())}
 
 
-def phase_id(turn_id: str) -> str:
-    """Return the id of the line that shows a turn's phase."""
-    return _part(turn_id, "phase")
+def part_id(turn_id: str, name: str) -> str:
+    """Return the id of a part of a turn, such as ``phase``, the line that shows what the turn is doing."""
+    return str(uuid5(NAMESPACE_URL, f"asclepius:{turn_id}:{name}"))
 
 
 def now() -> datetime:
@@ -116,7 +116,3 @@ def now() -> datetime:
 def iso(at: datetime) -> str:
     """Format a time as Chainlit does: UTC with milliseconds."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _part(turn_id: str, name: str) -> str:
-    return str(uuid5(NAMESPACE_URL, f"asclepius:{turn_id}:{name}"))
