@@ -7,6 +7,7 @@ await trace.aclose()
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from chat_app.generation.generator import Generator
@@ -20,34 +21,29 @@ _PROJECT: Final = "Asclepius"
 _NAME: Final = "generator"
 
 
+@dataclass(frozen=True)
 class GeneratorTrace:
-    """The traces of one generator, until it is closed."""
+    """The traces of one generator, until it is closed; ``ends`` end the observation of its calls."""
 
-    def __init__(
-        self,
-        writer: TraceWriter | None = None,
-        ends: tuple[Callable[[], None], ...] = (),
-        calls: GeneratorCallLogger | None = None,
-    ) -> None:
-        self._writer = writer
-        self._ends = ends
-        self._calls = calls
+    writer: TraceWriter | None = None
+    ends: tuple[Callable[[], None], ...] = ()
+    calls: GeneratorCallLogger | None = None
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until everything traced so far is written; return False after ``timeout`` seconds."""
-        return self._writer is None or self._writer.flush(timeout)
+        return self.writer is None or self.writer.flush(timeout)
 
     def erase(self, turns: Sequence[str]) -> None:
         """Remove the recorded calls of ``turns``; blocks. Raises ``OSError``."""
-        if self._calls is not None:
+        if self.calls is not None:
             self.flush()
-            self._calls.erase(_NAME, turns)
+            self.calls.erase(_NAME, turns)
 
     def close(self, timeout: float = 5.0) -> bool:
         """End tracing and write the queue; return False when that takes longer than ``timeout`` seconds."""
-        for end in self._ends:
+        for end in self.ends:
             end()
-        return self._writer is None or self._writer.close(timeout)
+        return self.writer is None or self.writer.close(timeout)
 
     async def aclose(self) -> None:
         """Like ``close``, without blocking the event loop."""
@@ -68,7 +64,7 @@ def trace_app_generator(
         return GeneratorTrace()
     writer = TraceWriter()
     folder = TraceFolder(settings.trace_dir, _PROJECT, keep_text=settings.trace_text, writer=writer)
-    states = GeneratorStateLogger(folder=folder)
-    calls = GeneratorCallLogger(folder=folder, error_only=settings.trace_calls == "failures", turn=turn)
+    states = GeneratorStateLogger(folder)
+    calls = GeneratorCallLogger(folder, settings.trace_calls == "failures", turn)
     ends = tuple(logger.register_generator(_NAME, generator) for logger in (states, calls))
     return GeneratorTrace(writer, ends, calls)

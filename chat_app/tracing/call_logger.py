@@ -37,30 +37,15 @@ C = TypeVar("C", bound=type)
 _NAMES_TURN = b'"turn_id": '
 
 
+@dataclass(frozen=True)
 class GeneratorCallLogger:
-    """Writes the calls of the generators that are registered with it.
+    """Writes the calls of the generators that are registered with it to ``folder``, that of a project."""
 
-    Args:
-        save_dir: Folder of all projects.
-        project_name: The project.
-        error_only: Whether only calls that failed are written.
-        folder: The project's folder, instead of ``save_dir`` and ``project_name``.
-        turn: Returns the id of the turn that the present call belongs to; empty outside of turns.
-    """
-
-    def __init__(
-        self,
-        save_dir: Path | str = DEFAULT_SAVE_DIR,
-        project_name: str = "project",
-        *,
-        error_only: bool = True,
-        folder: TraceFolder | None = None,
-        turn: Callable[[], str] = str,
-    ) -> None:
-        self.folder = folder or TraceFolder(save_dir, project_name)
-        self.error_only = error_only
-        self._turn = turn
-        self.metadata_path = self.folder.path / "logger_metadata.json"
+    folder: TraceFolder
+    error_only: bool = True
+    """Whether only calls that failed are written."""
+    turn: Callable[[], str] = str
+    """Returns the id of the turn that the present call belongs to; empty outside of turns."""
 
     def path(self, name: str) -> Path:
         """Return the file of the generator called ``name``."""
@@ -69,7 +54,7 @@ class GeneratorCallLogger:
     def register_generator(self, name: str, generator: Generator[Any]) -> Callable[[], None]:
         """Log every call of ``generator`` under ``name``; return a function that ends it."""
         self.folder.submit(lambda: self._write_metadata(name))
-        return generator.add_observer(_CallObserver(self.folder, self.path(name), self.error_only, self._turn))
+        return generator.add_observer(_CallObserver(self, self.path(name)))
 
     def erase(self, name: str, turns: Sequence[str]) -> None:
         """Remove the calls of ``turns`` from the file of ``name``; blocks. Raises ``OSError``.
@@ -88,28 +73,26 @@ class GeneratorCallLogger:
             document[name] = str(self.path(name))
             return known != document[name]
 
-        update_document(self.metadata_path, add)
+        update_document(self.folder.path / "logger_metadata.json", add)
 
 
 @dataclass(frozen=True, slots=True)
 class _CallObserver:
-    folder: TraceFolder
+    log: GeneratorCallLogger
     path: Path
-    error_only: bool
-    turn: Callable[[], str]
 
     def call_started(self, call: GeneratorCall) -> None:
         """Do nothing: a call is recorded when it has ended."""
 
     def call_ended(self, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
         failed = output is None or (output.error is not None and not call.stopped)
-        if failed or not self.error_only:
+        if failed or not self.log.error_only:
             # Copies, because the caller may change both before the writer's thread gets there.
-            prompt, ended, settled, turn = PromptState.of(call.prompt), copy(call), copy(output), self.turn()
-            self.folder.submit(lambda: self._write(prompt, ended, settled, turn))
+            prompt, ended, settled, turn = PromptState.of(call.prompt), copy(call), copy(output), self.log.turn()
+            self.log.folder.submit(lambda: self._write(prompt, ended, settled, turn))
 
     def _write(self, prompt: PromptState, call: GeneratorCall, output: GeneratorOutput[Any] | None, turn: str) -> None:
-        folder = self.folder
+        folder = self.log.folder
         line = json.dumps({**call_record(prompt, call, output, folder.redactor), "turn_id": turn})
         if len(line) > folder.max_bytes // 4 and folder.keep_text:
             # A record must never displace all others from a file of bounded size.
@@ -133,18 +116,13 @@ def trace_generator_call(
 ) -> Callable[[C], C]:
     """Decorate a class to log the calls of the generators among its objects' attributes.
 
-    Args:
-        attributes: Their names; every attribute that is a generator when missing.
-        save_dir: Folder of all projects.
-        project_name: The project; the class's name when missing.
-        error_only: Whether only calls that failed are written.
-        keep_text: Whether patients' text is written as it is.
+    Without ``attributes`` those of every generator are logged, without ``project_name`` under the class's name.
+    Patients' text is written as it is with ``keep_text``.
     """
 
     def decorate(cls: C) -> C:
         folder = TraceFolder(save_dir, project_name or cls.__name__, keep_text=keep_text)
-        logger = GeneratorCallLogger(error_only=error_only, folder=folder)
-        return on_construction(cls, attributes, logger.register_generator)
+        return on_construction(cls, attributes, GeneratorCallLogger(folder, error_only).register_generator)
 
     return decorate
 
@@ -228,9 +206,9 @@ def _output(output: GeneratorOutput[Any], tools: Collection[str], redactor: Reda
 
 def _error_message(error: GenerationError | None, redactor: Redactor) -> JsonValue:
     """Return our own sentences; an error of parsing may quote the text, and is redacted."""
-    if error is None or error.stage != "parsing":
-        return None if error is None else error.message
-    return redactor.value(error.message)
+    if error is None:
+        return None
+    return redactor.value(error.message) if error.stage == "parsing" else error.message
 
 
 def _tool_names(tools: object) -> frozenset[str]:

@@ -6,7 +6,7 @@ never contain patients' text. Libraries that log the contents they handle are he
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from chat_app.errors import AsclepiusError
@@ -15,28 +15,20 @@ from tools.errors import ToolError
 
 _OWN = (AsclepiusError, ToolError)
 # They log the values of SQL statements and the frames of web sockets at DEBUG, and invalid messages at ERROR.
-_TALKATIVE = {"aiosqlite": logging.INFO, "websockets": logging.INFO, "mcp": logging.CRITICAL}
+TALKATIVE = {"aiosqlite": logging.INFO, "websockets": logging.INFO, "mcp": logging.CRITICAL}
 
 
-def guard_logs() -> Callable[[], None]:
-    """Install the guard for every logger and handler; return a function that removes it."""
+def guard_logs() -> None:
+    """Install the guard for every logger and handler."""
     make = logging.getLogRecordFactory()
-    levels = {name: logging.getLogger(name).level for name in _TALKATIVE}
-    for name, level in _TALKATIVE.items():
-        logging.getLogger(name).setLevel(max(level, levels[name]))
+    for name, level in TALKATIVE.items():
+        logger = logging.getLogger(name)
+        logger.setLevel(max(level, logger.level))
 
     def guarded(*args: Any, **kwargs: Any) -> logging.LogRecord:
         return _without_messages(make(*args, **kwargs))
 
     logging.setLogRecordFactory(guarded)
-
-    def end() -> None:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-        if logging.getLogRecordFactory() is guarded:
-            logging.setLogRecordFactory(make)
-
-    return end
 
 
 def _without_messages(record: logging.LogRecord) -> logging.LogRecord:

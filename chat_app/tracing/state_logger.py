@@ -57,26 +57,12 @@ class PromptState:
 
 
 class GeneratorStateLogger:
-    """Writes the states of generators' prompts.
+    """Writes the states of generators' prompts to ``folder``, that of a project."""
 
-    Args:
-        save_dir: Folder of all projects.
-        project_name: The project.
-        filename: The file in the project's folder.
-        folder: The project's folder, instead of ``save_dir`` and ``project_name``.
-    """
-
-    def __init__(
-        self,
-        save_dir: Path | str = DEFAULT_SAVE_DIR,
-        project_name: str = "project",
-        *,
-        filename: str = "generator_state_trace.json",
-        folder: TraceFolder | None = None,
-    ) -> None:
-        self._folder = folder or TraceFolder(save_dir, project_name)
+    def __init__(self, folder: TraceFolder) -> None:
+        self._folder = folder
         self._last: dict[str, PromptState] = {}
-        self.path = self._folder.path / filename
+        self.path = folder.path / "generator_state_trace.json"
 
     def log_prompt(self, prompt: Prompt, name: str) -> None:
         """Add the state of ``prompt`` under ``name`` if it has changed; returns at once."""
@@ -127,25 +113,17 @@ def trace_generator_states(
     *,
     save_dir: Path | str = DEFAULT_SAVE_DIR,
     project_name: str | None = None,
-    filename: str = "generator_state_trace.json",
     keep_text: bool = False,
 ) -> Callable[[C], C]:
     """Decorate a class to log the prompts of the generators among its objects' attributes.
 
-    A prompt is logged when an object is made, and before each call when it has changed.
-
-    Args:
-        attributes: Their names; every attribute that is a generator when missing.
-        save_dir: Folder of all projects.
-        project_name: The project; the class's name when missing.
-        filename: The file in the project's folder.
-        keep_text: Whether preset values are written as they are.
+    A prompt is logged when an object is made, and before each call when it has changed. Without ``attributes`` every
+    generator is logged, without ``project_name`` under the class's name. Preset values are kept with ``keep_text``.
     """
 
     def decorate(cls: C) -> C:
         folder = TraceFolder(save_dir, project_name or cls.__name__, keep_text=keep_text)
-        logger = GeneratorStateLogger(filename=filename, folder=folder)
-        return on_construction(cls, attributes, logger.register_generator)
+        return on_construction(cls, attributes, GeneratorStateLogger(folder).register_generator)
 
     return decorate
 

@@ -29,31 +29,25 @@ DEFAULT_SAVE_DIR = "traces"
 _KEY_FILE = ".hash_key"
 
 
-def append_line(path: Path, line: str, *, max_bytes: int = MAX_BYTES, backups: int = BACKUPS) -> None:
-    """Append ``line``, given without its line end.
+def append_line(path: Path, line: str, *, max_bytes: int = MAX_BYTES) -> None:
+    """Append ``line``, given without its line end. Raises ``OSError`` when nothing was appended.
 
     A file that would exceed ``max_bytes`` is renamed to ``path.1`` first, ``path.1`` to ``path.2`` and so on; at most
-    ``backups`` of these are kept.
-
-    Raises:
-        OSError: Nothing was appended.
+    ``BACKUPS`` of these are kept.
     """
     data = line.encode() + b"\n"
     with _locked(path.parent):
         with suppress(FileNotFoundError):
             if path.stat().st_size + len(data) > max_bytes:
-                _rotate(path, backups)
+                _rotate(path)
         _write(path, os.O_APPEND, data)
 
 
 def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) -> None:
-    """Apply ``change`` to the JSON object in ``path`` and replace the file.
+    """Apply ``change`` to the JSON object in ``path`` and replace the file. Raises ``OSError`` when it is unchanged.
 
     An absent file counts as an empty object. ``change`` alters the object in place and returns whether to write it. A
     file that holds no JSON object is renamed, not overwritten.
-
-    Raises:
-        OSError: The file is unchanged.
     """
     with _locked(path.parent):
         document = _read(path)
@@ -64,8 +58,7 @@ def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) 
 def keep_lines(path: Path, keeps: Callable[[bytes], bool]) -> None:
     """Remove the other lines from the file and from those that it was renamed to.
 
-    Raises:
-        OSError: A file could not be read or replaced; none has lost another line.
+    Raises ``OSError`` when a file could not be read or replaced; none has lost another line.
     """
     with _locked(path.parent):
         for file in (path, *(path.with_name(f"{path.name}.{number}") for number in range(1, BACKUPS + 1))):
@@ -136,14 +129,12 @@ def _write(path: Path, mode: int, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _rotate(path: Path, backups: int) -> None:
-    for number in range(backups, 0, -1):
+def _rotate(path: Path) -> None:
+    for number in range(BACKUPS, 0, -1):
         older = path.with_name(f"{path.name}.{number}")
         source = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
         with suppress(FileNotFoundError):
             source.replace(older)
-    if backups < 1:
-        path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> dict[str, JsonValue]:
@@ -160,20 +151,16 @@ def _read(path: Path) -> dict[str, JsonValue]:
 
 
 class TraceFolder:
-    """The folder ``<save_dir>/<project>/``.
+    """The folder ``<save_dir>/<project>/``, in whose name characters that a file name cannot have are replaced.
 
-    Args:
-        save_dir: Folder of all projects.
-        project_name: The project; characters that a file name cannot have are replaced.
-        keep_text: Whether patients' text is written as it is; else only its shape is.
-        writer: Writes the files; a shared one when missing.
-        max_bytes: Size at which a file of calls is rotated.
+    Patients' text is written as it is with ``keep_text``, else only its shape is. A file of calls is rotated at
+    ``max_bytes``. A shared writer writes the files when none is given.
     """
 
     def __init__(
         self,
-        save_dir: Path | str = DEFAULT_SAVE_DIR,
-        project_name: str = "project",
+        save_dir: Path | str,
+        project_name: str,
         *,
         keep_text: bool = False,
         writer: TraceWriter | None = None,
@@ -185,14 +172,9 @@ class TraceFolder:
         self.max_bytes = max_bytes
         self._writer = writer
 
-    @property
-    def writer(self) -> TraceWriter:
-        """The writer of the folder's files."""
-        return self._writer or shared_writer()
-
     def submit(self, job: Job) -> None:
         """Run ``job`` in the writer's thread."""
-        self.writer.submit(self.path, job)
+        (self._writer or shared_writer()).submit(self.path, job)
 
     def file(self, name: str, suffix: str) -> Path:
         """Return the file of ``name``, such as ``generator`` and ``_call.jsonl``."""

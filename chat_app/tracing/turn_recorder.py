@@ -80,17 +80,11 @@ def turn_recorder(
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
 ) -> TurnRecorder:
-    """Return the recorder that ``settings.otel`` requests.
+    """Return the recorder that ``settings.otel`` requests; tools other than ``tool_names`` are recorded as ``unknown``.
 
-    Args:
-        settings: The diagnostics settings.
-        tool_names: Tools that exist; others are recorded as ``unknown``.
-        tracer_provider: Without both providers, those of the process are used where it has some (such as under
-            ``opentelemetry-instrument``), else ones that send OTLP over HTTP as the ``OTEL_...`` variables say.
-        meter_provider: See ``tracer_provider``.
-
-    Raises:
-        ConfigurationError: OpenTelemetry is not installed.
+    Without both providers, those of the process are used where it has some (such as under
+    ``opentelemetry-instrument``), else ones that send OTLP over HTTP as the ``OTEL_...`` variables say. Raises
+    ``ConfigurationError`` when OpenTelemetry is not installed.
     """
     if not settings.otel:
         return TurnRecorder()

@@ -14,7 +14,6 @@ from chat_app.events import (
     Outcome,
     RawResponsesStreamEvent,
     RunItemStreamEvent,
-    RunnerResult,
     StepRunItem,
     TextDelta,
     ToolCallRunItem,
@@ -86,7 +85,9 @@ class TurnSpans:
         self._clock.see(event)
         match event:
             case TurnStarted():
-                self._started(event)
+                self._model, self._step_began = model_name(event.model), time.time_ns()
+                if is_identifier(event.conversation_id):
+                    set_given(self._root, {"gen_ai.conversation.id": event.conversation_id})
             case Notice():
                 about = self._chat_now().span if event.code in _OF_THE_REQUEST else self._root
                 about.add_event("asclepius.notice", {"asclepius.notice.code": event.code})
@@ -130,21 +131,17 @@ class TurnSpans:
         )
         if self._usage is not None:
             set_given(self._root, usage_attributes(self._usage))
-            self._count_tokens(self._usage)
+            for direction, count in (("input", self._usage.input_tokens), ("output", self._usage.output_tokens)):
+                self._record(self._kit.tokens, count, "invoke_agent", {"gen_ai.token.type": direction})
         if self._kit.keep_text and self._answer:
             part = {"type": "text", "content": self._answer[:MAX_KEPT_TEXT]}
             message = {"role": "assistant", "parts": [part], "finish_reason": finish_reason_of(outcome)}
             set_given(self._root, {"gen_ai.output.messages": json.dumps([message])})
         if error_type:
             mark_failed(self._root, error_type)
-        self._record(self._kit.turn_durations, timings.total, "invoke_agent", error=error_type, agent=AGENT)
+        agent = {"gen_ai.agent.name": AGENT}
+        self._record(self._kit.turn_durations, timings.total, "invoke_agent", agent, error=error_type)
         self._root.end()
-
-    def _started(self, event: TurnStarted) -> None:
-        self._model = model_name(event.model)
-        self._step_began = time.time_ns()
-        if is_identifier(event.conversation_id):
-            set_given(self._root, {"gen_ai.conversation.id": event.conversation_id})
 
     def _item(self, event: RunItemStreamEvent) -> None:
         match event.item:
@@ -162,14 +159,11 @@ class TurnSpans:
                 if self._chat is not None and event.item.step_output.functions:
                     self._chat.finish_reason = "tool_call"
                 self._step_began, self._step_done = nanoseconds(event.item.timestamp), True
-            case FinalOutputItem():
-                self._final(event.item.runner_response)
+            case FinalOutputItem(runner_response=result):
+                self._outcome, self._usage, self._answer = result.outcome, result.usage, result.answer
+                self._run_ended = True
             case _:
                 return
-
-    def _final(self, result: RunnerResult) -> None:
-        self._outcome, self._usage, self._answer = result.outcome, result.usage, result.answer
-        self._run_ended = True
 
     def _chat_now(self) -> _Chat:
         """Return the response that is being received, a new one when the last has ended."""
@@ -231,8 +225,8 @@ class TurnSpans:
         error = None if output.error is None else "tool_error"
         if error is not None:
             mark_failed(span, error)
-        tool = self._tool_name(output.name)
-        self._record(self._kit.tool_durations, output.duration_ms / 1000, "execute_tool", error=error, tool=tool)
+        tool = {"gen_ai.tool.name": self._tool_name(output.name)}
+        self._record(self._kit.tool_durations, output.duration_ms / 1000, "execute_tool", tool, error=error)
         if self._kit.keep_text:
             result = output.error if output.error is not None else json.dumps(output.output)
             set_given(
@@ -266,23 +260,10 @@ class TurnSpans:
         histogram: Histogram,
         value: float,
         operation: str,
+        more: dict[str, str] | None = None,
         *,
         error: str | None = None,
-        direction: str | None = None,
-        agent: str | None = None,
-        tool: str | None = None,
     ) -> None:
-        attributes = {
-            "gen_ai.operation.name": operation,
-            "gen_ai.provider.name": PROVIDER,
-            "gen_ai.request.model": self._model,
-            "gen_ai.token.type": direction,
-            "gen_ai.agent.name": agent,
-            "gen_ai.tool.name": tool,
-            "error.type": error,
-        }
+        known = {"gen_ai.operation.name": operation, "gen_ai.provider.name": PROVIDER, **(more or {})}
+        attributes = known | {"gen_ai.request.model": self._model, "error.type": error}
         histogram.record(value, {key: text for key, text in attributes.items() if text is not None})
-
-    def _count_tokens(self, usage: Usage) -> None:
-        self._record(self._kit.tokens, usage.input_tokens, "invoke_agent", direction="input")
-        self._record(self._kit.tokens, usage.output_tokens, "invoke_agent", direction="output")

@@ -27,20 +27,16 @@ class TraceWriter:
         self._waiting: Queue[tuple[Path, Job] | None] = Queue(max_waiting)
         self._state = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self.closed = False
+        """Whether ``close`` was called."""
         self._warned: set[Path] = set()
         self.lost = 0
         """Number of jobs that were dropped or failed."""
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether ``close`` was called."""
-        return self._closed
-
     def submit(self, directory: Path, job: Job) -> None:
         """Queue ``job``; a warning about it names ``directory``."""
         with self._state:
-            if self._closed:
+            if self.closed:
                 self.lost += 1
                 return
             if self._thread is None:
@@ -57,7 +53,7 @@ class TraceWriter:
         """Wait until everything submitted so far is written; return False after ``timeout`` seconds."""
         written = threading.Event()
         with self._state:
-            if self._thread is None or self._closed:
+            if self._thread is None or self.closed:
                 return True
         try:
             self._waiting.put((Path(), written.set), timeout=timeout)
@@ -68,7 +64,7 @@ class TraceWriter:
     def close(self, timeout: float = 5.0) -> bool:
         """Write the queue and end the thread; return False when that takes longer than ``timeout`` seconds."""
         with self._state:
-            already, self._closed = self._closed, True
+            already, self.closed = self.closed, True
             thread = self._thread
         if thread is None:
             return True
@@ -120,6 +116,6 @@ _shared: list[TraceWriter] = []
 def shared_writer() -> TraceWriter:
     """Return the writer that is shared by default; a new one when the last was closed."""
     with _shared_lock:
-        if not _shared or _shared[-1].is_closed:
+        if not _shared or _shared[-1].closed:
             _shared[:] = [TraceWriter()]
         return _shared[-1]

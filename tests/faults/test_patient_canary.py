@@ -34,9 +34,10 @@ from chat_app.generation.prompt import Prompt
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Session
 from chat_app.settings import DiagnosticsSettings
-from chat_app.tracing import guard_logs, trace_app_generator, turn_recorder
+from chat_app.tracing import trace_app_generator, turn_recorder
 from tests.support.drugs import drug_database
 from tests.support.engine import adapter, chained, clinic, guideline_tool, passage
+from tests.support.guarded_logs import guarded_logs
 from tests.support.scripted_server import (
     Disconnect,
     Event,
@@ -454,13 +455,11 @@ async def test_a_fault_of_the_session_store_tells_nobody_of_the_patient(
     written: Written, redis_url: str, kind: type[RedisSessionStore]
 ) -> None:
     """An error that nothing in the engine foresees may come out of it; then the guarded log is what keeps it in."""
-    end = guard_logs()
-    try:
-        await turn(written, redis_url, [text_reply(f"{PATIENT}: no.")], store=kind(redis_url))
-    except ValueError:
-        logging.getLogger("whoever.asked").exception("The turn broke.")
-    finally:
-        end()
+    with guarded_logs():
+        try:
+            await turn(written, redis_url, [text_reply(f"{PATIENT}: no.")], store=kind(redis_url))
+        except ValueError:
+            logging.getLogger("whoever.asked").exception("The turn broke.")
     assert written.told_of_the_patient() == []
 
 
@@ -483,11 +482,8 @@ async def test_libraries_that_log_contents_are_kept_from_it_at_every_level(writt
     assert leaking == {"aiosqlite", "websockets"}
 
     written.caplog.clear()
-    end = guard_logs()
-    try:
+    with guarded_logs():
         await talk_about_her(tmp_path)
-    finally:
-        end()
     assert written.told_of_the_patient() == []
 
 

@@ -36,9 +36,9 @@ from chat_app.observability.log_ids import LogIds
 from chat_app.observability.metrics_port import metrics_served
 from chat_app.observability.turn_watch import TurnWatch
 from chat_app.settings import DiagnosticsSettings
-from chat_app.tracing import guard_logs
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import chained, clinic, passage, using
+from tests.support.guarded_logs import guarded_logs
 from tests.support.scripted_server import (
     ScriptedServer,
     ScriptedTurn,
@@ -233,9 +233,8 @@ def logged() -> Iterator[io.StringIO]:
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
-    unguard = guard_logs()
-    yield lines
-    unguard()
+    with guarded_logs():
+        yield lines
     root.removeHandler(handler)
     root.setLevel(level)
 
