@@ -74,9 +74,7 @@ def request_body(message: str, options: ConsultOptions, models: Sequence[str] = 
 async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEvent], None]:
     """Yield the events of a question, each with its model where several are compared.
 
-    Raises:
-        InputRejected: The server refuses the question.
-        ProviderUnavailable: The server cannot answer.
+    Raises ``InputRejected`` when the server refuses the question, ``ProviderUnavailable`` when it cannot answer.
     """
     async with httpx.AsyncClient(base_url=url, timeout=httpx.Timeout(None, connect=2.0)) as client:
         try:

@@ -41,12 +41,7 @@ class Ownership:
         self._lock: int | None = None
 
     def prepare(self) -> Self:
-        """Create the folders for this user only.
-
-        Raises:
-            ConfigurationError: The data directory cannot be written.
-            EmbeddedServiceError: The folders cannot be created.
-        """
+        """Create the folders for this user only. Raises ``ConfigurationError`` or ``EmbeddedServiceError``."""
         try:
             protect(self._data_dir)
             for name in ("run", "logs"):

@@ -21,11 +21,7 @@ _VERSION_SECONDS: Final = 10
 
 
 def redis_binary() -> str:
-    """Return the path of the server.
-
-    Raises:
-        EmbeddedServiceError: There is none.
-    """
+    """Return the path of the server. Raises ``EmbeddedServiceError`` when there is none."""
     installed = shutil.which("redis-server") or shutil.which("valkey-server")
     if installed is not None and has_fixes(_version_of(installed)):
         return installed

@@ -84,11 +84,7 @@ class EmbeddedServices:
         return {service.spec.name: service.restarts for service in self._running}
 
     async def open(self, progress: Progress) -> None:
-        """Start the services, or find those of the owner.
-
-        Raises:
-            EmbeddedServiceError: A service does not start.
-        """
+        """Start the services, or find those of the owner. Raises ``EmbeddedServiceError`` when one does not start."""
         if not needed(self._settings):
             return
         self._owner.prepare()
@@ -196,10 +192,8 @@ async def embedded_services(
 ) -> AsyncGenerator[EmbeddedServices]:
     """Run the services that no setting replaces, until the block ends or the process is killed.
 
-    ``on_progress`` receives a sentence for each service that is up.
-
-    Raises:
-        EmbeddedServiceError: A service does not start; the message names its log.
+    ``on_progress`` receives a sentence for each service that is up. Raises ``EmbeddedServiceError``, which names the
+    service's log, when one does not start.
     """
     services = EmbeddedServices(settings, Ownership(settings.storage.data_dir))
     try:

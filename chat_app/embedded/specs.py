@@ -96,11 +96,7 @@ def choose_urls(settings: Settings) -> EmbeddedUrls:
 
 
 def specs(settings: Settings, urls: EmbeddedUrls) -> tuple[ServiceSpec, ...]:
-    """Return the services to start at ``urls``.
-
-    Raises:
-        EmbeddedServiceError: Redis is not installed.
-    """
+    """Return the services to start at ``urls``. Raises ``EmbeddedServiceError`` when Redis is not installed."""
     data = settings.storage.data_dir
     made: list[ServiceSpec] = []
     if urls.redis is not None:

@@ -53,11 +53,7 @@ class SupervisedService:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the service and wait until it responds.
-
-        Raises:
-            EmbeddedServiceError: The service does not start.
-        """
+        """Start the service and wait until it responds. Raises ``EmbeddedServiceError`` when it does not start."""
         self._launch()
         await self._until_up()
         self._task = asyncio.ensure_future(self._keep_running())
@@ -200,11 +196,7 @@ class SupervisedService:
 
 
 def _own_folder(folder: Path) -> None:
-    """Create the folder of a socket.
-
-    Raises:
-        PermissionError: Another user has created a folder of that name.
-    """
+    """Create the folder of a socket. Raises ``PermissionError`` for a folder of that name of another user."""
     folder.mkdir(exist_ok=True, mode=0o700)
     if folder.stat().st_uid != os.getuid():
         raise PermissionError(1, "the folder of its socket belongs to another user")

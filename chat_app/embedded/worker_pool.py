@@ -47,13 +47,10 @@ class WorkerPlan(Frozen):
 
 
 class WorkerPool:
-    """The workers of one ``asclepius serve``.
+    """The workers of one ``asclepius serve``, each started by ``command``.
 
-    Args:
-        settings: Those of the workers.
-        listener: The socket at which all of them accept connections; closed when the pool stops.
-        command: Starts a worker.
-        tell: Called when the first worker serves, and when it has loaded the guidelines and drugs.
+    All of them accept connections at ``listener``, which is closed when the pool stops. ``tell`` is called when the
+    first worker serves, and when it has loaded the guidelines and drugs.
     """
 
     def __init__(
@@ -70,11 +67,7 @@ class WorkerPool:
             loop.add_signal_handler(number, self._stop, number)
 
     async def run(self) -> None:
-        """Run the workers until SIGINT or SIGTERM.
-
-        Raises:
-            AsclepiusError: The first worker does not start.
-        """
+        """Run the workers until SIGINT or SIGTERM. Raises ``AsclepiusError`` when the first one does not start."""
         folder = socket_folder(self._settings.storage.data_dir)
         try:
             for number in range(1, self._settings.server.workers + 1):

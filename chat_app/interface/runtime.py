@@ -134,8 +134,7 @@ class Runtime:
     async def running(self, *, log_failure: bool = True) -> AsyncGenerator[None, None]:
         """Open history and services; on exit end the live turns, then the services.
 
-        Args:
-            log_failure: Log why the services cannot be opened; a command reports what ``ready`` raises instead.
+        A command, which reports what ``ready`` raises, does not also log the failure.
         """
         async with metrics_served(self.metrics, self.settings.diagnostics), self._opened_parts(log_failure):
             yield

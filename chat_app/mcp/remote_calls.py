@@ -49,13 +49,10 @@ class _Allowance:
 
 
 async def exchange(name: str, server: RemoteServer, ask: Callable[[ClientSession], Awaitable[T]]) -> T:
-    """Connect to a server, return what ``ask`` gets from it, and disconnect.
+    """Connect to a server, return what ``ask`` gets from it, and disconnect. The caller bounds the time.
 
-    The caller bounds the time.
-
-    Raises:
-        ToolUnavailable: The server cannot be reached, ended, or broke the protocol.
-        ToolError: ``ask`` raised it, or the server sent too much.
+    Raises ``ToolUnavailable`` when the server cannot be reached, ended, or broke the protocol, and ``ToolError`` when
+    ``ask`` raised it, or the server sent too much.
     """
     try:
         with anyio.CancelScope() as scope:

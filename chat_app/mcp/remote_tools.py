@@ -118,8 +118,7 @@ class _RemoteSchema(ToolSchema):
 class _Plain:
     """``schema``: a server's schema with only those keywords that every model server takes, references resolved.
 
-    Raises:
-        ToolError: The schema is too large.
+    Raises ``ToolError`` when the schema is too large.
     """
 
     def __init__(self, root: dict[str, Any]) -> None:

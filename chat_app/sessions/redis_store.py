@@ -59,14 +59,8 @@ class RedisSessionStore:
 
     Every call raises ``SessionStoreUnavailable`` when Redis cannot be reached or does not answer in time. Writing to a
     conversation that was deleted or has expired raises ``ChainConflict`` and leaves nothing behind. A record that
-    cannot be read is moved aside, counted in ``corrupt_records`` and treated as missing.
-
-    Args:
-        url: The server, as redis://, rediss:// or unix://.
-        ttl: Seconds after its last use for which a conversation is kept.
-
-    Raises:
-        ConfigurationError: The URL is of another kind.
+    cannot be read is moved aside, counted in ``corrupt_records`` and treated as missing. A conversation is kept for
+    ``ttl`` seconds after its last use. Raises ``ConfigurationError`` for a URL of another kind.
     """
 
     def __init__(self, url: str, ttl: int = 86_400) -> None:
@@ -103,11 +97,8 @@ class RedisSessionStore:
     ) -> Session:
         """Create an empty conversation.
 
-        ``session_id`` keeps an id from ``new_session_id`` that was assigned while the store was unavailable.
-
-        Raises:
-            ChainConflict: That id is taken.
-            ValueError: That id does not have the form of a session id.
+        ``session_id`` keeps an id from ``new_session_id`` that was assigned while the store was unavailable. Raises
+        ``ChainConflict`` when that id is taken, and ``ValueError`` when it does not have the form of a session id.
         """
         if session_id is not None and not is_session_id(session_id):
             raise ValueError("A session id is `session_` and 32 hexadecimal digits.")
@@ -156,8 +147,7 @@ class RedisSessionStore:
     async def update(self, session: Session, *, expected_last_response_id: str | None) -> Session:
         """Store ``session`` and return it with the store's ``message_count`` and ``last_active_at``.
 
-        Raises:
-            ChainConflict: The stored chain does not end at ``expected_last_response_id``.
+        Raises ``ChainConflict`` when the stored chain does not end at ``expected_last_response_id``.
         """
         session = session.model_copy(update={"last_active_at": int(time.time())})
         expected = ("0", "") if expected_last_response_id is None else ("1", expected_last_response_id)

@@ -44,9 +44,7 @@ T = TypeVar("T")
 async def session_lock(redis: BatchedRedis, key: str, *, wait: float) -> AsyncGenerator[None]:
     """Hold ``key`` for the block; a Redis that fails while the lock is held disturbs neither the block nor its end.
 
-    Raises:
-        SessionBusy: The lock is still taken after ``wait`` seconds.
-        SessionStoreUnavailable: Redis does not answer.
+    Raises ``SessionBusy`` when the lock is still taken after ``wait`` seconds, or ``SessionStoreUnavailable``.
     """
     lock = _Lock(redis, key)
     await lock.acquire(wait)

@@ -75,9 +75,7 @@ class FollowedTurn(LiveTurn):
 class FollowedTurns:
     """The turns of other processes read here. All calls but ``of_thread`` raise ``AsclepiusError`` without Redis.
 
-    Args:
-        sessions: Returns the session store, or None while the services start: then no turn is found.
-        own: The turns of this process.
+    ``sessions`` returns the session store, or None while the services start: then no turn is found.
     """
 
     def __init__(self, sessions: Callable[[], RedisSessionStore | None], own: LiveTurns) -> None:

@@ -192,11 +192,7 @@ class TurnKeeper:
             await asyncio.sleep(_RECOVERY_SECONDS)
 
     async def run_requests(self, show: Callable[[Mapping[str, OpenTurn]], Awaitable[None]]) -> None:
-        """Stop the turns that other processes ask to stop, and show theirs, until cancelled.
-
-        Args:
-            show: Shows the turns of other processes, by id, to the browsers that have their conversation open.
-        """
+        """Stop the turns that other processes ask to stop, and ``show`` theirs by id, until cancelled."""
         while True:
             with suppress(AsclepiusError):
                 journal = (await self._sessions()).journal
@@ -225,12 +221,7 @@ class TurnKeeper:
         await (await self._sessions()).journal.erase(thread_id)
 
     async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
-        """Return a stored conversation with what is known of its unfinished turns.
-
-        Args:
-            thread: The conversation, as the history returns it.
-            reread: Reads it again.
-        """
+        """Return a stored conversation, which ``reread`` reads again, with what is known of its unfinished turns."""
         if all(map(self._turns.get, unfinished_turns(thread))):
             return self._without_live(thread)
         with suppress(AsclepiusError, TimeoutError):

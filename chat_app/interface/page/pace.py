@@ -52,12 +52,9 @@ class Pace:
         self._marks[session] = _Marks()
 
     async def after_text(self, session: WebsocketSession, growing: int, began: float) -> None:
-        """Begin the window of a text that was sent.
+        """Begin the window of a text that was rendered at ``began`` on the event loop's clock, and sent.
 
-        Args:
-            session: The browser.
-            growing: Number of characters that the page renders again with every piece.
-            began: When the text was rendered, on the event loop's clock.
+        ``growing`` is the number of characters that the page renders again with every piece.
         """
         # A table or list is rendered again with each row: the longer it is, the longer the window.
         window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW

@@ -182,14 +182,7 @@ class ChatPage:
     async def ask(
         self, session: WebsocketSession, message_id: str, text: str, files: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        """Answer the question of ``session`` and wait until the answer has ended.
-
-        Args:
-            session: The browser that asks.
-            message_id: The message that asks.
-            text: The question.
-            files: Uploaded files, as Chainlit keeps them.
-        """
+        """Answer the question of ``session`` and wait until that has ended; ``files`` are as Chainlit keeps them."""
         if (owner := owner_of(session)) is None:
             return
         async with self._asking.setdefault(session.thread_id, asyncio.Lock()):

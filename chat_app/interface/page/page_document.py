@@ -61,10 +61,7 @@ def scripts_address(language: Language) -> str:
 def own_page(html: str, nonce: str, accept_language: str | None) -> str:
     """Return Chainlit's page without references to other hosts, with our scripts before Chainlit's.
 
-    Args:
-        html: The page as Chainlit makes it.
-        nonce: Allows the page's inline scripts.
-        accept_language: The browser's header.
+    ``nonce`` allows the page's inline scripts.
     """
     scripts = scripts_address(language_of(accept_language))
     html = _FOREIGN_TAGS.sub("", html).replace(_EMPTY_ROOT, _FIRST_PAINT)

@@ -109,9 +109,8 @@ def _spent(
 class UploadRoom:
     """Admits files while those that all processes hold for open conversations stay within the limits.
 
-    Args:
-        shared: Returns the records in Redis, or None while there are none; then this process counts alone.
-        here: Returns the bytes that this process holds, by user.
+    ``shared`` returns the records in Redis, or None while there are none; then this process, whose bytes by user
+    ``here`` returns, counts alone.
     """
 
     def __init__(self, shared: Callable[[], HeldFiles | None], here: Callable[[], Held]) -> None:

@@ -67,11 +67,7 @@ def cards_of(
 ) -> list[Card]:
     """Return the cards of a check, the most urgent first.
 
-    Args:
-        check: The check.
-        page_link: Returns the address of the page with a question filled in.
-        language: Of everything but the quotes and their sources.
-        active_given: Whether the record system sent the active medications.
+    ``active_given`` tells whether the record system sent the active medications.
     """
     text = _Text(language)
     cards = [text.pair_card(finding, page_link) for finding in check.findings]

@@ -41,11 +41,9 @@ class TrustedIssuers:
         self._first_use = first_use
 
     async def issuer_of(self, authorization: str, audience: Sequence[str]) -> str:
-        """Return the issuer of the token in an ``Authorization`` header. Raises ``Unauthenticated``.
+        """Return the issuer of the token in an ``Authorization`` header, which must name one address of ``audience``.
 
-        Args:
-            authorization: The header's value.
-            audience: Addresses of which the token must name one.
+        Raises ``Unauthenticated``.
         """
         scheme, _, token = authorization.partition(" ")
         try:
