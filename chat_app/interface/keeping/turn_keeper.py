@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -55,47 +56,35 @@ INTERRUPTED = Outcome(
 )
 
 
+@dataclass(eq=False)
 class TurnKeeper:
-    """Stores the turns of all questions that this process answers, and those that dead processes left.
+    """Stores the turns of all questions that this process answers, and those that dead processes left."""
 
-    Args:
-        history: The database of conversations.
-        turns: The turns of this process.
-        audit: Records each question, and what its answer was shown from.
-        sessions: Waits for the session store.
-        opened: Returns the session store, or None while the services start.
-        resume: Runs a turn again whose process died, by the agent's conversation and the turn; returns None when it
-            cannot.
-    """
+    history: History
+    turns: LiveTurns
+    """The turns of this process."""
+    audit: AuditLog
+    sessions: Callable[[], Awaitable[RedisSessionStore]]
+    """Waits for the session store."""
+    opened: Callable[[], RedisSessionStore | None]
+    """Returns the session store, or None while the services start."""
+    resume: Resume | None = None
+    """Runs a turn again whose process died, by the agent's conversation and the turn; returns None when it cannot."""
+    taken_over: LiveTurns = field(init=False)
+    """Turns of dead processes that this process continues; readers follow them through their journals."""
+    _writers: dict[str, TurnWriter] = field(default_factory=dict[str, TurnWriter])
 
-    def __init__(
-        self,
-        history: History,
-        turns: LiveTurns,
-        audit: AuditLog,
-        sessions: Callable[[], Awaitable[RedisSessionStore]],
-        opened: Callable[[], RedisSessionStore | None],
-        *,
-        resume: Resume | None = None,
-    ) -> None:
-        self._history = history
-        self._turns = turns
-        self._audit = audit
-        self._sessions = sessions
-        self._opened = opened
-        self._resume = resume
-        self.taken_over = LiveTurns(observer_of=turns.observer_of)
-        """Turns of dead processes that this process continues; readers follow them through their journals."""
-        self._writers: dict[str, TurnWriter] = {}
+    def __post_init__(self) -> None:
+        self.taken_over = LiveTurns(observer_of=self.turns.observer_of)
 
     @property
     def running(self) -> int:
         """The number of turns that have not ended."""
-        return self._turns.running + self.taken_over.running
+        return self.turns.running + self.taken_over.running
 
     async def drain(self, seconds: float) -> None:
         """Wait up to ``seconds`` until all turns have ended and are saved."""
-        await asyncio.gather(self._turns.drain(seconds), self.taken_over.drain(seconds))
+        await asyncio.gather(self.turns.drain(seconds), self.taken_over.drain(seconds))
 
     def question_of(self, turn: LiveTurn) -> PageQuestion | None:
         """Return the question of a turn that has not been stored yet."""
@@ -112,7 +101,7 @@ class TurnKeeper:
         for turn in question.turns.values():
             header = question.header_of(turn)
             header_of = partial(question.header_of, turn)
-            writer = self._writers[turn.id] = TurnWriter(turn, header_of, self._opened, question=question)
+            writer = self._writers[turn.id] = TurnWriter(turn, header_of, self.opened, question=question)
             # Before the history has the turn: one that it has unfinished is always found by its journal.
             await writer.begin()
             turn.write_ahead = writer.write
@@ -124,7 +113,7 @@ class TurnKeeper:
         try:
             async with asyncio.timeout(STORE_SECONDS):
                 name = title_of(question.text.strip() or ", ".join(upload.name for upload in question.uploads))
-                await self._history.save_turn(
+                await self.history.save_turn(
                     question.thread_id, steps, elements, metadata, owner=question.owner, name=name
                 )
         except NotOwner:
@@ -138,7 +127,7 @@ class TurnKeeper:
 
     async def record_question(self, question: PageQuestion, turn: LiveTurn) -> None:
         """Record in the audit log that the question is asked. Raises ``AuditUnavailable``."""
-        await self._audit.record(
+        await self.audit.record(
             "question",
             question.owner,
             conversation=turn.thread_id,
@@ -152,7 +141,7 @@ class TurnKeeper:
         if cited:
             # The answer has been shown: that this cannot be recorded is logged, and changes nothing.
             with suppress(AuditUnavailable):
-                await self._audit.record(
+                await self.audit.record(
                     "sources",
                     header.owner,
                     conversation=turn.thread_id,
@@ -187,7 +176,7 @@ class TurnKeeper:
         """Show that this process runs, and finish what others left, until cancelled."""
         while True:
             with suppress(AsclepiusError):
-                await (await self._sessions()).journal.keep_alive()
+                await (await self.sessions()).journal.keep_alive()
                 await self.recover()
             await asyncio.sleep(_RECOVERY_SECONDS)
 
@@ -195,16 +184,16 @@ class TurnKeeper:
         """Stop the turns that other processes ask to stop, and ``show`` theirs by id, until cancelled."""
         while True:
             with suppress(AsclepiusError):
-                journal = (await self._sessions()).journal
+                journal = (await self.sessions()).journal
                 for turn_id in await journal.to_stop() if self.running else ():
-                    if turn := self._turns.get(turn_id) or self.taken_over.get(turn_id):
+                    if turn := self.turns.get(turn_id) or self.taken_over.get(turn_id):
                         turn.stop()
                 await show(await journal.written_elsewhere())
             await asyncio.sleep(_REQUEST_SECONDS)
 
     async def recover(self, thread_id: str | None = None) -> None:
         """Finish abandoned turns, of one conversation or of all. Raises ``AsclepiusError``."""
-        sessions = await self._sessions()
+        sessions = await self.sessions()
         journal = sessions.journal
         for turn_id, opened in (await journal.open_turns()).items():
             wanted = thread_id in {None, opened.thread_id}
@@ -218,18 +207,18 @@ class TurnKeeper:
 
     async def erase(self, thread_id: str) -> None:
         """Drop the journals of a conversation that is deleted. Raises ``AsclepiusError``."""
-        await (await self._sessions()).journal.erase(thread_id)
+        await (await self.sessions()).journal.erase(thread_id)
 
     async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
         """Return a stored conversation, which ``reread`` reads again, with what is known of its unfinished turns."""
-        if all(map(self._turns.get, unfinished_turns(thread))):
+        if all(map(self.turns.get, unfinished_turns(thread))):
             return self._without_live(thread)
         with suppress(AsclepiusError, TimeoutError):
             async with asyncio.timeout(_SERVICES_SECONDS):
                 await self.recover(thread["id"])
                 thread = await reread() or thread
                 for turn_id in unfinished_turns(thread):
-                    if self._turns.get(turn_id) is None:
+                    if self.turns.get(turn_id) is None:
                         await self._complete(thread, turn_id)
         return self._without_live(thread)
 
@@ -238,7 +227,7 @@ class TurnKeeper:
 
         The page follows the turns, and would show their tool calls below an answer that is there before them.
         """
-        live = [turn_id for turn_id in unfinished_turns(thread) if self._turns.get(turn_id)]
+        live = [turn_id for turn_id in unfinished_turns(thread) if self.turns.get(turn_id)]
         own = {step["id"] for step in thread["steps"] if turn_of(step) in live}
         thread["steps"] = [step for step in thread["steps"] if step["id"] not in own]
         thread["elements"] = [element for element in thread["elements"] if element.get("forId") not in own]
@@ -246,7 +235,7 @@ class TurnKeeper:
 
     async def _complete(self, thread: Any, turn_id: str) -> None:
         """Put what another process has written of a running turn, or is taking over, into ``thread``."""
-        journal = (await self._sessions()).journal
+        journal = (await self.sessions()).journal
         opened = (await journal.open_turns()).get(turn_id)
         left = opened is None or await journal.is_abandoned(opened)
         found = await _restored(journal, turn_id)
@@ -287,17 +276,14 @@ class TurnKeeper:
     async def _take_over(self, journal: TurnJournal, header: TurnHeader, turn: LiveTurn) -> bool:
         """Go on with a claimed turn whose responses the model server has; return False when that is not possible."""
         conversation = resumable_conversation(turn.log)
-        events = await self._resume(conversation, turn.id) if self._resume and conversation else None
+        events = await self.resume(conversation, turn.id) if self.resume and conversation else None
         if events is None:
             return False
-        writer = self._writers[turn.id] = TurnWriter(turn, lambda: header, self._opened)
+        writer = self._writers[turn.id] = TurnWriter(turn, lambda: header, self.opened)
         await journal.take_over(turn.id, turn.thread_id, turn.question_id, owner=turn.owner)
         turn.write_ahead, turn.unended = writer.write, INTERRUPTED
-        self.taken_over.start(turn, self._go_on(turn, events))
+        self.taken_over.start(turn, self.answer(turn, unseen(events, turn.log)))
         return True
-
-    async def _go_on(self, turn: LiveTurn, events: AsyncGenerator[AgentEvent, None]) -> None:
-        await self.answer(turn, unseen(events, turn.log))
 
     async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:
         steps, elements = rendered_turn(header, turn)
@@ -305,9 +291,7 @@ class TurnKeeper:
         async with asyncio.timeout(STORE_SECONDS):
             metadata = header.metadata(turn.log.conversation_id)
             name = title_of(header.ids.question)
-            await self._history.save_turn(
-                header.ids.thread_id, steps, elements, metadata, owner=header.owner, name=name
-            )
+            await self.history.save_turn(header.ids.thread_id, steps, elements, metadata, owner=header.owner, name=name)
 
 
 def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], list[ElementDict]]:

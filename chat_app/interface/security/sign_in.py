@@ -42,26 +42,24 @@ class Refused(Exception):
         self.status = status
 
 
+@dataclass(frozen=True)
 class SignIn:
     """Decides for each request who is signed in. ``ended`` waits for the store of ended logins to open."""
 
-    def __init__(
-        self, identity: Identity, keys: FollowedFile[ApiKeys], ended: Callable[[], Awaitable[EndedLogins | None]]
-    ) -> None:
-        self._identity = identity
-        self._ended = ended
-        self._keys = keys
+    identity: Identity
+    keys: FollowedFile[ApiKeys]
+    ended: Callable[[], Awaitable[EndedLogins | None]]
 
     async def admit(self, scope: Mapping[str, Any], peer: str | None) -> Admission:
         """Return who sends the request, with the headers that the app may see. Raises ``Refused``."""
         headers: RawHeaders = list(scope["headers"])
-        mode = self._identity.server.auth
+        mode = self.identity.server.auth
         if mode == "demo" and any(name.lower().startswith(_FORWARDED) for name, _ in headers):
             raise Refused(403, "The demo user is for this machine alone, not behind a proxy. Set ASCLEPIUS_AUTH.")
-        name = self._identity.server.auth_header.lower().encode()
+        name = self.identity.server.auth_header.lower().encode()
         if mode == "header" and sum(key.lower() == name for key, _ in headers) > 1:
             raise Refused(400, "The request names its user more than once.")
-        trusted = mode != "header" or self._identity.is_trusted(peer)
+        trusted = mode != "header" or self.identity.is_trusted(peer)
         login = await self._from_cookie(headers) if trusted else None
         is_new = False
         if mode == "header" and trusted:
@@ -73,24 +71,24 @@ class SignIn:
             login, is_new = self._from_key(key, reads=reads), False
         else:
             key = None
-        kept = self._identity.scrub_headers(headers, peer)
+        kept = self.identity.scrub_headers(headers, peer)
         if str(scope["path"]).startswith(_SIGNED):
             return Admission(kept)
         return Admission(_with_login(kept, login), login, is_new, key=key_id(key) if key else "")
 
     async def end(self, login: Login) -> None:
         """End a login. Raises ``SessionStoreUnavailable``."""
-        if (ended := await self._ended()) is not None:
+        if (ended := await self.ended()) is not None:
             await ended.end(login.token)
 
     async def end_all(self, user: str) -> None:
         """End all logins of ``user``. Raises ``SessionStoreUnavailable``."""
-        if (ended := await self._ended()) is not None:
+        if (ended := await self.ended()) is not None:
             await ended.end_all(user)
 
     async def is_valid(self, token: str | None) -> bool:
         """Return whether ``token`` still signs its user in."""
-        login = self._identity.login(token)
+        login = self.identity.login(token)
         return login is not None and not await self._was_ended(login)
 
     async def _from_cookie(self, headers: RawHeaders) -> Login | None:
@@ -98,35 +96,35 @@ class SignIn:
         for key, value in headers:
             if key.lower() == b"cookie":
                 cookies |= cookie_parser(value.decode("latin-1"))
-        login = self._identity.login(token_of(cookies))
+        login = self.identity.login(token_of(cookies))
         if login is None or await self._was_ended(login):
             return None
         # Chainlit's own check knows no leeway for the clock of another replica.
-        return self._identity.issue_login(login.user, login.roles) if login.issued > time.time() else login
+        return self.identity.issue_login(login.user, login.roles) if login.issued > time.time() else login
 
     def _from_key(self, given: str, *, reads: bool) -> Login:
         """Return a login of the key's user. Raises ``Refused``."""
-        key = find_key(self._keys, given)
-        if key is None or not self._identity.may_use(key.user):
+        key = find_key(self.keys, given)
+        if key is None or not self.identity.may_use(key.user):
             raise Refused(401, "This API key is not valid, or has expired.")
         if key.scope == "read" and not reads:
             raise Refused(403, "This API key may only read.")
-        return self._identity.issue_login(key.user)
+        return self.identity.issue_login(key.user)
 
     async def _was_ended(self, login: Login) -> bool:
-        ended = await self._ended()
+        ended = await self.ended()
         return ended is not None and await ended.has_ended(login.token, login.user, login.issued)
 
     def _from_proxy(self, given: str | None, login: Login | None) -> tuple[Login | None, bool]:
         """Return the login of the user whom the proxy names, and whether it replaces the browser's."""
         if given is None:
             return login, False
-        named = self._identity.from_headers({self._identity.server.auth_header: given})
+        named = self.identity.from_headers({self.identity.server.auth_header: given})
         if named is None:
             return None, False
         if login is not None and login.user == named:
             return login, False
-        return self._identity.issue_login(named), True
+        return self.identity.issue_login(named), True
 
 
 def _with_login(headers: Iterable[tuple[bytes, bytes]], login: Login | None) -> RawHeaders:

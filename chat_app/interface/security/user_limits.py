@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -33,16 +34,14 @@ class _TooManyBytes(Exception):
     """The user, or all users together, have sent too much."""
 
 
+@dataclass(frozen=True)
 class UserLimits:
     """Admits questions; ``clock`` returns Unix time."""
 
-    def __init__(
-        self, tallies: Tallies, *, per_minute: int, at_once: int, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._tallies = tallies
-        self._per_minute = per_minute
-        self._at_once = at_once
-        self._clock = clock
+    tallies: Tallies
+    per_minute: int
+    at_once: int
+    clock: Callable[[], float] = time.time
 
     async def admit(self, user: str, *, running: int, asked: int = 1) -> None:
         """Count ``asked`` questions of ``user``, who has ``running`` others being answered.
@@ -50,42 +49,42 @@ class UserLimits:
         Raises ``TooManyQuestions`` when they are too many for now, ``InputRejected`` when they always will be; then
         nothing is counted.
         """
-        if asked > (most := min(self._at_once, self._per_minute)):
+        if asked > (most := min(self.at_once, self.per_minute)):
             raise InputRejected(
                 f"At most {most} models can be asked at once. Ask fewer.", code="too_many_models", params={"most": most}
             )
-        if running + asked > self._at_once:
+        if running + asked > self.at_once:
             raise TooManyQuestions(
-                f"{running} of your questions are being answered; at most {self._at_once} can be at once. "
+                f"{running} of your questions are being answered; at most {self.at_once} can be at once. "
                 "Wait for one to end, or stop one.",
                 retry_after=_BUSY_RETRY_SECONDS,
                 code="too_many_at_once",
-                params={"running": running, "most": self._at_once},
+                params={"running": running, "most": self.at_once},
             )
-        await self._tallies.change([f"questions of {user}"], partial(self._less, asked), lasts=60)
+        await self.tallies.change([f"questions of {user}"], partial(self._less, asked), lasts=60)
 
     def _less(self, asked: int, found: Sequence[Tally]) -> list[Tally]:
-        [left], delay = _spent(found, asked, (self._per_minute,), 60, self._clock())
+        [left], delay = _spent(found, asked, (self.per_minute,), 60, self.clock())
         if delay > 0:
             wait = max(1, math.ceil(delay))
             raise TooManyQuestions(
-                f"At most {self._per_minute} questions can be asked in a minute. Ask again in {wait} seconds.",
+                f"At most {self.per_minute} questions can be asked in a minute. Ask again in {wait} seconds.",
                 retry_after=wait,
                 code="too_many_per_minute",
-                params={"most": self._per_minute, "seconds": wait},
+                params={"most": self.per_minute, "seconds": wait},
             )
         return [left]
 
     async def may_send(self, user: str, size: int) -> bool:
         """Count a file of ``size`` bytes; return False, and count nothing, when it is too much for now."""
         try:
-            await self._tallies.change([f"uploads of {user}", "uploads"], partial(self._sent, size), lasts=_HOUR)
+            await self.tallies.change([f"uploads of {user}", "uploads"], partial(self._sent, size), lasts=_HOUR)
         except _TooManyBytes:
             return False
         return True
 
     def _sent(self, size: int, found: Sequence[Tally]) -> list[Tally]:
-        left, delay = _spent(found, size, (MOST_OF_USER, MOST_IN_ALL), _HOUR, self._clock())
+        left, delay = _spent(found, size, (MOST_OF_USER, MOST_IN_ALL), _HOUR, self.clock())
         if delay > 0:
             raise _TooManyBytes
         return left

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chat_app.events import AgentEvent, Outcome
@@ -28,27 +29,22 @@ async def stop_and_save(turns: Sequence[LiveTurn], outcome: Outcome = STOPPED) -
             await asyncio.gather(*(turn.saved.wait() for turn in turns))
 
 
+@dataclass(eq=False, kw_only=True)
 class LiveTurns:
     """All turns that run in this process: one per conversation, or one for each model that is compared in it."""
 
-    def __init__(
-        self,
-        *,
-        abandon_after: float = 600.0,
-        check_every: float = 5.0,
-        observer_of: Callable[[LogIds], Callable[[AgentEvent], None]] | None = None,
-    ) -> None:
-        self.observer_of = observer_of
-        self._turns: dict[str, LiveTurn] = {}
-        self._abandon_after = abandon_after
-        self._check_every = check_every
-        self._watch: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._draining = False
-        self._ended = False
-        self._expected = 0
+    abandon_after: float = 600.0
+    check_every: float = 5.0
+    observer_of: Callable[[LogIds], Callable[[AgentEvent], None]] | None = None
+    draining: bool = False
+    """Whether the server stops, and takes no new question."""
+    _turns: dict[str, LiveTurn] = field(default_factory=dict[str, LiveTurn])
+    _watch: asyncio.Task[None] | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _ended: bool = False
+    _expected: int = 0
 
-    def start(self, turn: LiveTurn, work: Coroutine[Any, Any, None]) -> LiveTurn:
+    def start(self, turn: LiveTurn, work: Coroutine[Any, Any, object]) -> LiveTurn:
         """Run ``work`` detached from its caller: it runs ``turn`` to its end and saves the answer."""
         self._turns[turn.id] = turn
         ids = ids_of_turn(turn.id)
@@ -86,11 +82,6 @@ class LiveTurns:
         """Wait some seconds until the turns that ended in the conversation are saved: readers have seen their end."""
         await stop_and_save([turn for turn in self.of_thread(thread_id, owner) if turn.log.ended])
 
-    @property
-    def draining(self) -> bool:
-        """Whether the server stops, and takes no new question."""
-        return self._draining
-
     @contextmanager
     def expected(self) -> Generator[None]:
         """Let ``drain`` wait for the turns that the block starts: their question has been taken."""
@@ -102,7 +93,7 @@ class LiveTurns:
 
     async def drain(self, seconds: float) -> None:
         """Wait up to ``seconds`` until all turns, also those of questions just taken, have ended and are saved."""
-        self._draining = True
+        self.draining = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._turns or self._expected:
@@ -111,12 +102,12 @@ class LiveTurns:
 
     async def end_all(self) -> None:
         """End every turn because the server stops, and wait until they are saved."""
-        self._draining = self._ended = True
+        self.draining = self._ended = True
         await stop_and_save(list(self._turns.values()), SHUT_DOWN)
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _run(self, turn: LiveTurn, work: Coroutine[Any, Any, None], ids: LogIds) -> None:
+    async def _run(self, turn: LiveTurn, work: Coroutine[Any, Any, object], ids: LogIds) -> None:
         log_ids.set(ids)
         try:
             await work
@@ -129,6 +120,6 @@ class LiveTurns:
     async def _end_abandoned(self) -> None:
         while self._turns:
             for turn in list(self._turns.values()):
-                if turn.unread_for() > self._abandon_after:
+                if turn.unread_for() > self.abandon_after:
                     turn.stop(ABANDONED)
-            await asyncio.sleep(self._check_every)
+            await asyncio.sleep(self.check_every)
