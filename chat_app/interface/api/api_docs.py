@@ -1,6 +1,6 @@
 """The API's OpenAPI document: how to sign in, what events look like, which problems an operation can answer with."""
 
-from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -148,24 +148,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for name, model in _schemas().items():
         models.setdefault(name, model)
     components["securitySchemes"] = {"login": {"type": "apiKey", "in": "cookie", "name": "access_token"}}
-    for path, operation in _operations(schema):
-        if path.startswith("/api/"):
-            operation["security"] = [{"login": []}]
-            for status, response in problems(401, 422, 503).items():
-                operation["responses"].setdefault(str(status), response)
-        for status in operation["responses"]:
-            if int(status) in _PROBLEMS and path.startswith("/api/"):
-                operation["responses"][status] = {"description": _PROBLEMS[int(status)], "content": _PROBLEM_CONTENT}
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
+    of_api = (methods for path, methods in schema["paths"].items() if path.startswith("/api/"))
+    for operation in chain.from_iterable(methods.values() for methods in of_api):
+        operation["security"] = [{"login": []}]
+        responses = operation["responses"]
+        for status, said in _PROBLEMS.items():
+            if status in {401, 422, 503} or str(status) in responses:
+                responses[str(status)] = {"description": said, "content": content}
     return schema
-
-
-_PROBLEM_CONTENT: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
-
-
-def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, methods in schema["paths"].items():
-        for operation in methods.values():
-            yield path, operation
 
 
 def _schemas() -> dict[str, Any]:

@@ -6,9 +6,9 @@ no way back to it, so its turn is stopped.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Body, Header, Path, Request, Response
 from pydantic import Field
@@ -134,13 +134,14 @@ async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQu
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:
     """Return the ended answer as JSON."""
-    answers = await unless_left(request, question, _answers(question))
-    whole = ComparisonAnswer(turn_id=question.id, answers=answers) if question.compared else answers[0]
+    reading = asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items()))
+    answers = await unless_left(request, question, reading)
+    whole = ComparisonAnswer(turn_id=question.id, answers=tuple(answers)) if question.compared else answers[0]
     headers = {**NO_STORE, "x-turn-id": question.id}
     return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
 
 
-async def unless_left(request: Request, question: AskedQuestion, answer: Coroutine[Any, Any, T]) -> T:
+async def unless_left(request: Request, question: AskedQuestion, answer: Awaitable[T]) -> T:
     """Return ``answer``, which reads the turns to their end; stop them when the client disconnects before."""
     reading = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(_left(request))
@@ -157,10 +158,6 @@ async def _left(request: Request) -> None:
     """Wait until the client has closed its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-async def _answers(question: AskedQuestion) -> tuple[ConsultAnswer, ...]:
-    return tuple(await asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items())))
 
 
 async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:

@@ -46,17 +46,12 @@ def retry_header(error: Exception) -> dict[str, str] | None:
     return {"Retry-After": str(error.retry_after)} if isinstance(error, TooManyQuestions) else None
 
 
-def as_problem(error: Exception) -> JSONResponse | None:
-    """Return the problem document of an error that the app raises on purpose, else None."""
-    known = explained(error)
-    return problem(*known, headers=retry_header(error)) if known else None
-
-
 def install(app: FastAPI) -> None:
     """Make ``app`` answer every error with a problem document."""
 
     async def known(_request: Request, error: Exception) -> Response:
-        return as_problem(error) or problem(500, "Something unexpected went wrong. The server's log says where.")
+        status, said = explained(error) or (500, "Something unexpected went wrong. The server's log says where.")
+        return problem(status, said, headers=retry_header(error))
 
     async def invalid(_request: Request, error: Exception) -> Response:
         found: list[dict[str, Any]] = getattr(error, "errors", list)()[:_MOST_ERRORS]

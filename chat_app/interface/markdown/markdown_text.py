@@ -23,7 +23,9 @@ def table(language: Language, header: Sequence[str], rows: Sequence[Sequence[str
     if not rows or not kept:
         return ""
     lines = ["| " + " | ".join(literal(header[c]) for c in kept) + " |", "|" + " --- |" * len(kept)]
-    lines += ["| " + " | ".join(literal(_short(row[c])) for c in kept) + " |" for row in rows[:_MOST_ROWS]]
+    lines += [
+        "| " + " | ".join(literal(short(row[c], _LONGEST_CELL)) for c in kept) + " |" for row in rows[:_MOST_ROWS]
+    ]
     if len(rows) > _MOST_ROWS:
         lines += ["", say(language, "step.more_rows", count=len(rows) - _MOST_ROWS)]
     return "\n".join(lines)
@@ -50,5 +52,6 @@ def code_block(text: str, language: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1].rstrip() + "…"
+def short(text: str, longest: int) -> str:
+    """Return ``text`` cut to ``longest`` characters, with an ellipsis where its end is missing."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chat_app.interface.i18n.translation import ENGLISH, Language, say
+from chat_app.interface.markdown.markdown_text import short
 
 TOPICS = ("hypertension", "blood_pressure", "diabetes", "fibrillation", "asthma", "pneumonia", "kidney")
 """Words of guidelines' titles for which the catalogues have a question."""
@@ -33,14 +34,11 @@ def starter_questions(
         if topic := next(known, None):
             topics.append(topic)
         else:
-            others.append(StarterQuestion(_short(title), say(asked_in, "starter.recommendations", title=title)))
+            question = say(asked_in, "starter.recommendations", title=title)
+            others.append(StarterQuestion(short(title, _LONGEST_TITLE), question))
     chosen = [_starter(topic, language, asked_in) for topic in sorted(topics, key=TOPICS.index)] + others
     return chosen[: _COUNT - 1] + ([_starter("drugs", language, asked_in)] if drugs else [])
 
 
 def _starter(topic: str, language: Language, asked_in: Language) -> StarterQuestion:
     return StarterQuestion(say(language, f"starter.{topic}.label"), say(asked_in, f"starter.{topic}.question"))
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"

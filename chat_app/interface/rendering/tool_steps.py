@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from chat_app.interface.conversation.uploads import MAY_SHARE, OWN
 from chat_app.interface.i18n.locale_formats import elapsed
 from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_phrase, say_tool_error
-from chat_app.interface.markdown.markdown_text import cell, literal, table
+from chat_app.interface.markdown.markdown_text import cell, literal, short, table
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
 _LONGEST_SUBJECT = 72
@@ -124,8 +124,7 @@ def _name(key: str) -> str:
 
 
 def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _LONGEST_SUBJECT else words[: _LONGEST_SUBJECT - 1].rstrip() + "…"
+    return short(" ".join(text.split()), _LONGEST_SUBJECT)
 
 
 def _result(output: JsonValue, tool: ToolPresentation | None, language: Language) -> str:

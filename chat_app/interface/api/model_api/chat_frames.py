@@ -1,7 +1,7 @@
 """An answer as OpenAI's chat completion, whole or as chunks."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, Final, Literal
 
 from openai.types import CompletionUsage
@@ -45,12 +45,14 @@ async def chunks(
             yield PAUSE
         elif piece:
             yield chunk({"content": piece})
-    for delta, finish in _end(answer):
-        yield chunk(delta, finish)
     if answer.failed:
         yield frame(error_body(503, answer.error, code=answer.outcome.code))
-    elif include_usage:
-        yield _frame(head | {"choices": [], "usage": _usage(answer)})
+    else:
+        if annotations := _annotations(answer):
+            yield chunk({"annotations": annotations})
+        yield chunk({}, finish_reason(answer))
+        if include_usage:
+            yield _frame(head | {"choices": [], "usage": _usage(answer)})
     yield b"data: [DONE]\n\n"
 
 
@@ -59,14 +61,6 @@ def finish_reason(answer: ModelAnswer) -> FinishReason:
     if answer.outcome.reason == "content_filter":
         return "content_filter"
     return "length" if answer.outcome.kind in {"incomplete", "failed"} else "stop"
-
-
-def _end(answer: ModelAnswer) -> Iterator[tuple[dict[str, Any], FinishReason | None]]:
-    if answer.failed:
-        return
-    if annotations := _annotations(answer):
-        yield {"annotations": annotations}, None
-    yield {}, finish_reason(answer)
 
 
 def _frame(body: dict[str, Any]) -> bytes:

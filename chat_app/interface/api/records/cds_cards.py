@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from chat_app.interface.api.records.order_check import OrderCheck, PairFinding
 from chat_app.interface.i18n.translation import Language, say
-from chat_app.interface.markdown.markdown_text import literal
+from chat_app.interface.markdown.markdown_text import literal, short
 from tools.drug_database import DataSource
 from tools.drug_database.labels.interaction_parties import Party
 from tools.drug_database.labels.interactions import Statement
@@ -94,10 +94,9 @@ class _Text:
         links = [CardLink(label=say(language, "cds.ask", one=one.name, other=other.name), url=page_link(question))]
         sources = {statement.label.source.url: statement.label.source for statement in finding.statements}
         links += [CardLink(label=source.title, url=url) for url, source in sources.items() if _is_web(url)]
+        summary = say(language, "cds.pair", one=one.name, other=other.name, severity=severity, label=first.label_of)
         return Card(
-            summary=_short(
-                say(language, "cds.pair", one=one.name, other=other.name, severity=severity, label=first.label_of)
-            ),
+            summary=short(summary, _LONGEST_SUMMARY),
             indicator=INDICATORS[first.severity],
             detail="\n\n".join(parts),
             source=_source(first.label.source),
@@ -139,7 +138,7 @@ class _Text:
             for risk, quoted in by_risk.items()
         ]
         return Card(
-            summary=_short(say(language, "cds.same_risk", risks=", ".join(by_risk))),
+            summary=short(say(language, "cds.same_risk", risks=", ".join(by_risk)), _LONGEST_SUMMARY),
             indicator="info",
             detail="\n\n".join([say(language, "cds.not_named"), *parts]),
             source=_source(statements[0].label.source),
@@ -177,7 +176,3 @@ def _source(source: DataSource) -> CardSource:
 
 def _is_web(url: str) -> bool:
     return url.startswith(("https://", "http://"))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_SUMMARY else text[: _LONGEST_SUMMARY - 1].rstrip() + "…"
