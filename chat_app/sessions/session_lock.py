@@ -7,10 +7,11 @@ owner who was suspended beyond the expiry cannot remove another owner's lock.
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from typing import Final
 
+from chat_app.background import in_background
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
 from chat_app.sessions.batched_redis import BatchedRedis
 
@@ -34,10 +35,6 @@ return 1
 """
 
 _logger = logging.getLogger(__name__)
-_tasks: set[asyncio.Task[Any]] = set()
-"""References to the running tasks, because the event loop keeps only weak ones."""
-
-T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -49,7 +46,7 @@ async def session_lock(redis: BatchedRedis, key: str, *, wait: float) -> AsyncGe
     lock = _Lock(redis, key)
     await lock.acquire(wait)
     ended = asyncio.Event()
-    holding = _background(lock.hold_until(ended))
+    holding = in_background(lock.hold_until(ended))
     try:
         yield
     finally:
@@ -88,12 +85,12 @@ class _Lock:
         await self._remove()
 
     async def _try(self) -> bool:
-        trying = _background(self._redis.set(self._key, self._token, nx=True, px=self._milliseconds))
+        trying = in_background(self._redis.set(self._key, self._token, nx=True, px=self._milliseconds))
         try:
             return bool(await asyncio.shield(trying))
         except asyncio.CancelledError:
             # The command is on its way and may yet take the lock for a turn that no longer exists.
-            trying.add_done_callback(lambda _: _background(self._remove()))
+            trying.add_done_callback(lambda _: in_background(self._remove()))
             raise
 
     async def _remove(self) -> None:
@@ -109,10 +106,3 @@ async def _set_within(event: asyncio.Event, seconds: float) -> bool:
             return await event.wait()
     except TimeoutError:
         return False
-
-
-def _background(work: Awaitable[T]) -> asyncio.Task[T]:
-    task = asyncio.ensure_future(work)
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
-    return task

@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from chat_app.background import in_background
 from chat_app.batches import Batches
 from chat_app.errors import AsclepiusError
 from chat_app.events import Outcome, agent_event_adapter
@@ -81,7 +82,6 @@ class FollowedTurns:
     def __init__(self, sessions: Callable[[], RedisSessionStore | None], own: LiveTurns) -> None:
         self._sessions, self._own = sessions, own
         self._followed: dict[str, FollowedTurn] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._opened: Batches[None, Mapping[str, OpenTurn]] = Batches(self._read_opened)
 
     async def of_thread(self, thread_id: str, owner: str) -> Mapping[str, list[FollowedTurn]]:
@@ -144,8 +144,5 @@ class FollowedTurns:
         )
         self._followed[name] = turn
         await turn.read_on()
-        task = asyncio.create_task(turn.follow())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._followed.pop(name, None))
+        in_background(turn.follow()).add_done_callback(lambda _: self._followed.pop(name, None))
         return turn

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from chat_app.background import in_background
 from chat_app.events import AgentEvent, Outcome
 from chat_app.interface.turns.live_turn import ABANDONED, SHUT_DOWN, STOPPED, LiveTurn
 from chat_app.observability.log_ids import LogIds, ids_of_turn, log_ids
@@ -40,7 +41,6 @@ class LiveTurns:
     """Whether the server stops, and takes no new question."""
     _turns: dict[str, LiveTurn] = field(default_factory=dict[str, LiveTurn])
     _watch: asyncio.Task[None] | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _ended: bool = False
     _expected: int = 0
 
@@ -51,9 +51,7 @@ class LiveTurns:
         turn.log.observer = self.observer_of(ids) if self.observer_of else None
         if self._ended:
             turn.stop(SHUT_DOWN)
-        task = asyncio.create_task(self._run(turn, work, ids))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        in_background(self._run(turn, work, ids))
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._end_abandoned())
         return turn

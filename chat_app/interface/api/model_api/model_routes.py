@@ -17,6 +17,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
+from chat_app.background import in_background
 from chat_app.errors import AsclepiusError
 from chat_app.interface.api.consult_routes import unless_left
 from chat_app.interface.api.conversation_routes import erase_own
@@ -42,8 +43,6 @@ from chat_app.sessions.session_store import Message
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
-_keeping: Final = set[asyncio.Task[None]]()
-"""Tasks that store responses: asyncio itself keeps no reference to them."""
 
 
 class ModelTurns:
@@ -120,14 +119,8 @@ class ModelTurns:
             raise UnknownResponse
         return session.session_id, messages, ends[-1]
 
-    def keep(self, question: AskedQuestion, frames: ResponseFrames) -> asyncio.Task[None]:
-        """Store the response once its turn has ended, also when its client has left. ``frames`` have seen nothing."""
-        keeping = asyncio.create_task(self._keep(question, frames))
-        _keeping.add(keeping)
-        keeping.add_done_callback(_keeping.discard)
-        return keeping
-
-    async def _keep(self, question: AskedQuestion, frames: ResponseFrames) -> None:
+    async def keep(self, question: AskedQuestion, frames: ResponseFrames) -> None:
+        """Store the response once its turn has ended. ``frames`` have seen nothing."""
         await _drained(question, frames.answer)
         with suppress(AsclepiusError):
             store = (await self._runtime.ready()).sessions
@@ -194,7 +187,8 @@ async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> R
     question, turn = await turns.begin(body)
     answer = turns.answer(streamed=bool(body.stream))
     frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
-    kept = turns.keep(question, deepcopy(frames))
+    # Also stored when the client has left.
+    kept = in_background(turns.keep(question, deepcopy(frames)))
     if body.stream:
         return streamed(frames.events(_pieces(question, answer, kept)))
     await unless_left(request, question, _drained(question, answer, kept))
@@ -227,7 +221,7 @@ def _model(name: str) -> dict[str, Any]:
 
 
 async def _pieces(
-    question: AskedQuestion, answer: ModelAnswer, kept: asyncio.Task[None] | None = None
+    question: AskedQuestion, answer: ModelAnswer, kept: asyncio.Future[None] | None = None
 ) -> AsyncGenerator[str | None, None]:
     """Yield the text as it arrives, and None in pauses; end once ``kept`` is done. Closing this stops the turn."""
     (turn,) = question.turns.values()
@@ -240,7 +234,7 @@ async def _pieces(
         question.stop()
 
 
-async def _drained(question: AskedQuestion, answer: ModelAnswer, kept: asyncio.Task[None] | None = None) -> None:
+async def _drained(question: AskedQuestion, answer: ModelAnswer, kept: asyncio.Future[None] | None = None) -> None:
     async with aclosing(_pieces(question, answer, kept)) as pieces:
         async for _ in pieces:
             pass
