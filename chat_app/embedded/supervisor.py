@@ -141,7 +141,8 @@ class SupervisedService:
                     self._launch()
                 if self.problem:
                     await self._until_up()
-                self.problem = self._why_ended() if await self._ends_or_hangs() else self._hung()
+                hung = f"{self.spec.title} did not answer for {self._hang_seconds:.0f} s. Its log is {self.log}."
+                self.problem = self._why_ended() if await self._ends_or_hangs() else hung
             except EmbeddedServiceError as error:
                 self.problem = str(error)
             if loop.time() - began > STAYED_UP_SECONDS:
@@ -165,9 +166,6 @@ class SupervisedService:
                 answered = clock.time()
             elif clock.time() - answered >= self._hang_seconds:
                 return self._ended.is_set()
-
-    def _hung(self) -> str:
-        return f"{self.spec.title} did not answer for {self._hang_seconds:.0f} s. Its log is {self.log}."
 
     def _why_ended(self) -> str:
         code = None if self._guard is None else self._guard.wait()

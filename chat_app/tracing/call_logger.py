@@ -61,11 +61,9 @@ class GeneratorCallLogger:
 
         Records that name no turn, as older versions wrote them, may be of one of these: they are removed, too.
         """
-        marks = [_turn_mark(turn).encode() for turn in turns]
-        keep_lines(
-            self.path(name),
-            lambda line: _NAMES_TURN in line and not any(mark in line for mark in marks),
-        )
+        # Only the records of a turn contain its mark: within a text, the quotation marks are escaped.
+        marks = [_NAMES_TURN + json.dumps(turn).encode() for turn in turns]
+        keep_lines(self.path(name), lambda line: _NAMES_TURN in line and not any(mark in line for mark in marks))
 
     def _write_metadata(self, name: str) -> None:
         def add(document: dict[str, JsonValue]) -> bool:
@@ -99,11 +97,6 @@ class _CallObserver:
             shapes = folder.redactor.without_text()
             line = json.dumps({**call_record(prompt, call, output, shapes), "too_long": True, "turn_id": turn})
         append_line(self.path, line, max_bytes=folder.max_bytes)
-
-
-def _turn_mark(turn: str) -> str:
-    """Return what only the records of ``turn`` contain: within a text, the quotation marks are escaped."""
-    return f'"turn_id": {json.dumps(turn)}'
 
 
 def trace_generator_call(

@@ -104,15 +104,6 @@ async def erase_own(runtime: Runtime, conversation_id: str, user: str) -> None:
     await runtime.erase_conversation(conversation_id, user)
 
 
-def references_of(message: Message, passages: dict[str, Passage]) -> tuple[Reference, ...]:
-    """Return the numbered passages that a stored answer cites; ``passages`` are the conversation's, by their ids."""
-    return tuple(
-        Reference(number=number, passage=passages[name])
-        for number, name in enumerate(message.citations, start=1)
-        if name in passages
-    )
-
-
 def _summary(runtime: Runtime, user: str, found: SessionSummary) -> ConversationSummary:
     session: Session = found.session
     live = [turn for turn in runtime.turns.of_owner(user) if turn.log.ended is None]
@@ -127,10 +118,9 @@ def _summary(runtime: Runtime, user: str, found: SessionSummary) -> Conversation
 
 
 def _message(message: Message, passages: dict[str, Passage]) -> ConversationMessage:
+    """Return a stored message with what it cites; ``passages`` are the conversation's, by their ids."""
+    cited = enumerate(message.citations, start=1)
     return ConversationMessage(
-        role=message.role,
-        content=message.content,
-        at=message.at,
-        outcome=message.outcome,
-        references=references_of(message, passages),
+        **message.model_dump(include={"role", "content", "at", "outcome"}),
+        references=tuple(Reference(number=at, passage=passages[name]) for at, name in cited if name in passages),
     )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from chat_app.errors import SessionError
 from chat_app.sessions.redis_store import RedisSessionStore
-from chat_app.sessions.session_store import Message
 
 if TYPE_CHECKING:
     from chat_app.interface.history.history_layer import History
@@ -109,11 +108,8 @@ async def fork(
     await store.append_messages(made.session_id, kept)
     if retrieved := await store.retrieved(conversation_id):
         await store.add_retrieved(made.session_id, [entry.passage for entry in retrieved])
-    if (last := _last_response(kept)) is not None:
-        moved = made.model_copy(update={"last_response_id": last, "root_response_id": session.root_response_id})
+    answered = [message.response_id for message in kept if message.role == "assistant" and message.response_id]
+    if answered:
+        moved = made.model_copy(update={"last_response_id": answered[-1], "root_response_id": session.root_response_id})
         await store.update(moved, expected_last_response_id=None)
     return made.session_id
-
-
-def _last_response(messages: tuple[Message, ...]) -> str | None:
-    return next((m.response_id for m in reversed(messages) if m.role == "assistant" and m.response_id), None)

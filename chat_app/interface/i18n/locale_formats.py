@@ -8,20 +8,12 @@ from babel.numbers import format_decimal
 
 
 def shown_value(language: str, name: str, value: str | float) -> str:
-    """Format the value of the placeholder ``name``; one named ``seconds`` is a duration."""
+    """Format the value of the placeholder ``name``: ``20,000``, or for one named ``seconds`` ``2 minutes``."""
     if isinstance(value, str):
         return value
-    return duration(language, value) if name == "seconds" else number(language, value)
-
-
-def number(language: str, value: float) -> str:
-    """``20000`` as ``20,000`` or ``20.000``."""
+    if name == "seconds":
+        return format_timedelta(timedelta(seconds=value), threshold=1.5, locale=language)
     return format_decimal(value, locale=language)
-
-
-def duration(language: str, seconds: float) -> str:
-    """``150`` as ``2 minutes``."""
-    return format_timedelta(timedelta(seconds=seconds), threshold=1.5, locale=language)
 
 
 def elapsed(language: str, milliseconds: float) -> str:

@@ -42,11 +42,6 @@ def _columns(space: str) -> int:
     return columns
 
 
-def _as_text(space: str) -> str:
-    """Convert leading white space to spaces that Markdown keeps."""
-    return "\u00a0" * _columns(space)
-
-
 class MarkdownFold:
     """Feed the answer piece by piece; each call returns the Markdown to append."""
 
@@ -240,7 +235,8 @@ class MarkdownFold:
             kept = space[:outer] if "\t" not in space else ""
             # The page trims an answer, but not at this invisible character.
             start = "" if self._begun else "\u2060"
-            return self._escaped(line, rest, kept + start + _as_text(space[len(kept) :]))
+            # Markdown keeps these spaces.
+            return self._escaped(line, rest, kept + start + "\u00a0" * _columns(space[len(kept) :]))
         return self._items(line, space, rest, columns)
 
     def _is_wrong_number(self, columns: int, rest: str) -> bool:

@@ -23,9 +23,8 @@ def table(language: Language, header: Sequence[str], rows: Sequence[Sequence[str
     if not rows or not kept:
         return ""
     lines = ["| " + " | ".join(literal(header[c]) for c in kept) + " |", "|" + " --- |" * len(kept)]
-    lines += [
-        "| " + " | ".join(literal(short(row[c], _LONGEST_CELL)) for c in kept) + " |" for row in rows[:_MOST_ROWS]
-    ]
+    shown = [[literal(short(row[c], _LONGEST_CELL)) for c in kept] for row in rows[:_MOST_ROWS]]
+    lines += [f"| {' | '.join(cells)} |" for cells in shown]
     if len(rows) > _MOST_ROWS:
         lines += ["", say(language, "step.more_rows", count=len(rows) - _MOST_ROWS)]
     return "\n".join(lines)
