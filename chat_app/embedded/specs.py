@@ -44,8 +44,6 @@ class ServiceSpec(Frozen):
     """``unix:///path`` or ``http://127.0.0.1:port/v1``."""
     folder: Path
     """Data and working directory."""
-    socket: Path | None = None
-    """The Unix socket it listens on, if any."""
     exclusive: Path | None = None
     """A file that the service locks while its data is open."""
     alternative: str = ""
@@ -71,14 +69,12 @@ class EmbeddedUrls(Frozen):
 
 def needed(settings: Settings) -> tuple[ServiceName, ...]:
     """Return the services that no setting replaces."""
-    names: list[ServiceName] = []
-    if settings.storage.redis_url is None:
-        names.append("redis")
-    if settings.storage.milvus_uri is None:
-        names.append("milvus")
-    if settings.uses_offline_model:
-        names.append("offline")
-    return tuple(names)
+    needs: dict[ServiceName, bool] = {
+        "redis": settings.storage.redis_url is None,
+        "milvus": settings.storage.milvus_uri is None,
+        "offline": settings.uses_offline_model,
+    }
+    return tuple(name for name, is_needed in needs.items() if is_needed)
 
 
 def choose_urls(settings: Settings) -> EmbeddedUrls:
@@ -130,7 +126,6 @@ def _redis(folder: Path, url: str) -> ServiceSpec:
         title="The session store (Redis)",
         url=url,
         folder=folder,
-        socket=path,
         command=(
             redis_binary(),
             *("--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--dir", str(folder)),
@@ -151,7 +146,6 @@ def _milvus(folder: Path, url: str) -> ServiceSpec:
         title="The drug and guideline index (Milvus Lite)",
         url=url,
         folder=folder,
-        socket=path,
         command=(sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--socket", str(path)),
         exclusive=folder / "LOCK",
         alternative="MILVUS_URI to a Milvus server",

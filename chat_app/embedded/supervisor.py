@@ -16,7 +16,7 @@ from typing import Final
 
 from chat_app.embedded import service_guard
 from chat_app.embedded.health_probes import is_up
-from chat_app.embedded.specs import ServiceSpec
+from chat_app.embedded.specs import ServiceSpec, socket_path
 from chat_app.errors import EmbeddedServiceError
 
 FIRST_PAUSE: Final = 0.1
@@ -81,8 +81,8 @@ class SupervisedService:
         }
         try:
             self.spec.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self.spec.socket is not None:
-                _own_folder(self.spec.socket.parent)
+            if self.spec.url.startswith("unix:"):
+                _own_folder(socket_path(self.spec.url).parent)
             errors = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             raise EmbeddedServiceError(

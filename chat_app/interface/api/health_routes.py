@@ -52,7 +52,14 @@ async def readyz(runtime: ServedRuntime) -> JSONResponse:
 @router.get("/api/v1/status", dependencies=[Depends(signed_in)])
 async def status(runtime: ServedRuntime, request: Request, language: ReaderLanguage) -> dict[str, Any]:
     """Return what the start page shows: loaded sources, their dates and the models."""
-    found: dict[str, Any] = {
+    guidelines = damaged = drugs = None
+    if (app := runtime.app) is not None:
+        guidelines, damaged, drugs = await asyncio.gather(
+            _soon(app.guidelines.documents()), _soon(app.guidelines.damaged()), _soon(app.drugs.stats())
+        )
+    issuers = {one.issuer for one in guidelines or ()}
+    issuers.update(one.source.publisher for one in (drugs.sources if drugs else ()))
+    return {
         "loading": say(language, f"loading.{runtime.loading_part}") if runtime.loading else None,
         "problem": say(language, f"outcome.{runtime.failure.code}") if runtime.failure else None,
         "offline": runtime.settings.uses_offline_model,
@@ -60,25 +67,11 @@ async def status(runtime: ServedRuntime, request: Request, language: ReaderLangu
         "models": list(runtime.settings.models),
         "may_upload": runtime.identity.may("upload", token_of(request.cookies)),
         "may_administer": runtime.identity.may("administer", token_of(request.cookies)),
-        "guidelines": [],
-        "damaged": [],
-        "demonstration": False,
-        "drugs": None,
+        "guidelines": [{"id": d.id, "title": d.title, "version": d.version} for d in guidelines or ()],
+        "damaged": damaged or [],
+        "demonstration": issuers == {DEMO_ISSUER},
+        "drugs": drugs.model_dump(mode="json") if drugs else None,
     }
-    if runtime.app is not None:
-        services = runtime.app
-        guidelines, damaged, drugs = await asyncio.gather(
-            _soon(services.guidelines.documents()), _soon(services.guidelines.damaged()), _soon(services.drugs.stats())
-        )
-        issuers = {one.issuer for one in guidelines or ()}
-        issuers.update(one.source.publisher for one in (drugs.sources if drugs else ()))
-        found |= {
-            "demonstration": issuers == {DEMO_ISSUER},
-            "guidelines": [{"id": d.id, "title": d.title, "version": d.version} for d in guidelines or ()],
-            "damaged": damaged or [],
-            "drugs": drugs.model_dump(mode="json") if drugs else None,
-        }
-    return found
 
 
 async def _soon(asked: Coroutine[Any, Any, T]) -> T | None:

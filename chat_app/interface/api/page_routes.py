@@ -3,10 +3,10 @@
 Those of feedback replace Chainlit's, which let any user change anyone's feedback.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from chainlit.types import Feedback
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Body, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.interface.api.dependencies import OwnThread, ServedRuntime, User
@@ -27,16 +27,7 @@ class FeedbackBody(BaseModel):
     comment: str | None = Field(None, max_length=_LONGEST_COMMENT)
 
 
-class PutFeedback(BaseModel):
-    """Body of the route that sets feedback."""
-
-    feedback: FeedbackBody
-
-
-class DeleteFeedback(BaseModel):
-    """Body of the route that deletes feedback."""
-
-    feedback_id: str = Field(alias="feedbackId", max_length=64)
+FeedbackId = Annotated[str, Body(embed=True, alias="feedbackId", max_length=64)]
 
 
 class SourceSettings(BaseModel):
@@ -53,9 +44,10 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.put("/feedback")
-async def put(runtime: ServedRuntime, user: User, body: PutFeedback) -> dict[str, object]:
+async def put(
+    runtime: ServedRuntime, user: User, given: Annotated[FeedbackBody, Body(embed=True, alias="feedback")]
+) -> dict[str, object]:
     """Set the user's feedback on one of their own answers."""
-    given = body.feedback
     require_owner(user, await runtime.history.owner_of("step", given.for_id))
     await runtime.audit.record("feedback", user, detail=given.for_id)
     feedback = Feedback(forId=given.for_id, value=given.value, comment=given.comment)
@@ -63,11 +55,11 @@ async def put(runtime: ServedRuntime, user: User, body: PutFeedback) -> dict[str
 
 
 @router.delete("/feedback")
-async def delete(runtime: ServedRuntime, user: User, body: DeleteFeedback) -> dict[str, object]:
+async def delete(runtime: ServedRuntime, user: User, feedback_id: FeedbackId) -> dict[str, object]:
     """Delete the user's own feedback."""
-    require_owner(user, await runtime.history.owner_of("feedback", body.feedback_id))
-    await runtime.audit.record("feedback", user, detail=f"{body.feedback_id} deleted")
-    await runtime.history.delete_feedback(body.feedback_id)
+    require_owner(user, await runtime.history.owner_of("feedback", feedback_id))
+    await runtime.audit.record("feedback", user, detail=f"{feedback_id} deleted")
+    await runtime.history.delete_feedback(feedback_id)
     return {"success": True}
 
 

@@ -125,7 +125,6 @@ async def infobutton(runtime: ServedRuntime, request: Request, asked: Annotated[
     await runtime.audit.record("sources", user, detail=f"infobutton: {len(feed.entries)} entries")
     if asked.response_type == "application/json":
         return JSONResponse(feed.json_feed(), headers=NO_STORE)
-
     return Response(feed.atom(), media_type=asked.response_type, headers=NO_STORE)
 
 
