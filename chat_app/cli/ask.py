@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
+from chat_app.answer_options import AnswerLanguage, AnswerLength
 from chat_app.cli import shell
 from chat_app.errors import InputRejected
 
@@ -53,31 +53,29 @@ def ask(
     models = tuple(dict.fromkeys(model or ()))
     if session and len(models) > 1:
         raise typer.BadParameter("A comparison starts new conversations.", param_hint="--session")
-    options = ConsultOptions(
-        conversation_id=session,
-        model=next(iter(models), None),
-        use_clinical_guidelines=guidelines,
-        use_drug_database=drugs,
-        documents=tuple(guideline or ()),
-        language=language,
-        length=length,
-    )
+    body: dict[str, Any] = {
+        "message": text,
+        "use_clinical_guidelines": guidelines,
+        "use_drug_database": drugs,
+        "documents": tuple(guideline or ()),
+        "language": language,
+        "length": length,
+    }
+    body |= {"models": models} if len(models) > 1 else {"conversation_id": session, "model": next(iter(models), None)}
     if json:
         output: JsonLines | Plain | Sections = JsonLines(compared=len(models) > 1)
     elif len(models) > 1:
         output = Sections(models, references)
     else:
         output = Plain(references)
-    code = shell.run(lambda: _ask(text, models, options, output))
-    raise typer.Exit(code)
+    raise typer.Exit(shell.run(lambda: _ask(body, output)))
 
 
-async def _ask(
-    text: str, models: tuple[str, ...], options: ConsultOptions, output: JsonLines | Plain | Sections
-) -> int:
-    from chat_app.cli.running_app import ask_running_app, request_body, running_app
+async def _ask(body: dict[str, Any], output: JsonLines | Plain | Sections) -> int:
+    """Ask as the HTTP API takes the question in ``body``; return the exit code."""
+    from chat_app.cli.running_app import ask_running_app, running_app
 
-    body, address = request_body(text, options, models), running_app(shell.settings())
+    address = running_app(shell.settings())
     async with aclosing(ask_running_app(address, body) if address else _ask_here(body)) as stream:
         async for model, event in stream:
             output.show(model, event)

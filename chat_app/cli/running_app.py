@@ -6,21 +6,18 @@ The server writes its address to ``run/page.json``, which is valid only while th
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
 from chat_app.events import AgentEvent, ModelEvent, agent_event_adapter
 from chat_app.settings import Settings, is_loopback
 
 _FILE = Path("run") / "page.json"
 _ALIVE_SECONDS = 1.0
-_SENT = ("use_clinical_guidelines", "use_drug_database", "enable_tool_execution", "documents", "language", "length")
-"""Options that the API takes by the same names."""
 
 
 def page_of(settings: Settings, listener: socket.socket) -> str:
@@ -63,16 +60,8 @@ def running_app(settings: Settings) -> str | None:
     return url if alive else None
 
 
-def request_body(message: str, options: ConsultOptions, models: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the question as the API takes it; several ``models`` are compared."""
-    body: dict[str, Any] = {name: getattr(options, name) for name in _SENT} | {"message": message}
-    if len(models) > 1:
-        return body | {"models": tuple(models)}
-    return body | {"conversation_id": options.conversation_id, "model": options.model}
-
-
 async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEvent], None]:
-    """Yield the events of a question, each with its model where several are compared.
+    """Yield the events of a question as the API takes it, each with its model where several are compared.
 
     Raises ``InputRejected`` when the server refuses the question, ``ProviderUnavailable`` when it cannot answer.
     """

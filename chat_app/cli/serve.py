@@ -39,8 +39,7 @@ def serve(
 
                 await run_server(settings, listener)
 
-    # Ctrl-C stops a server; it is no error.
-    shell.run(work, interrupt_is_error=False, loop_factory=shell.fast_loop())
+    shell.run(work, serves=True)
 
 
 async def _serve_with_workers(settings: Settings, listener: socket.socket) -> None:

@@ -31,33 +31,27 @@ T = TypeVar("T")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def run(
-    work: Callable[[], Coroutine[Any, Any, T]],
-    *,
-    interrupt_is_error: bool = True,
-    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
-) -> T:
-    """Run ``work``. Our errors become one sentence on standard error and exit code 1; Ctrl-C exits with 130."""
+def run(work: Callable[[], Coroutine[Any, Any, T]], *, serves: bool = False) -> T:
+    """Run ``work``. Our errors become one sentence on standard error and exit code 1; Ctrl-C exits with 130.
+
+    What ``serves`` has the fastest event loop, and Ctrl-C, which stops it, is no error.
+    """
+    loop_factory = None
+    if serves:
+        import uvloop
+
+        loop_factory = uvloop.new_event_loop
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
             return runner.run(work())
     except (AsclepiusError, ToolError) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        raise typer.Exit(130 if interrupt_is_error else 0) from None
+        raise typer.Exit(0 if serves else 130) from None
     except BrokenPipeError:
         # The reader of our output has closed the pipe, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
-
-
-def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the factory of the fastest event loop; None for the default, where there is no faster one."""
-    if sys.platform == "win32":
-        return None
-    import uvloop
-
-    return uvloop.new_event_loop
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Coroutine[Any, Any, None]]], object]:

@@ -95,7 +95,7 @@ def main() -> None:
         with suppress(BrokenPipeError):
             os.write(pipe, f"{state}\n".encode())
 
-    shell.run(lambda: run_worker(plan, tell), interrupt_is_error=False, loop_factory=shell.fast_loop())
+    shell.run(lambda: run_worker(plan, tell), serves=True)
 
 
 if __name__ == "__main__":

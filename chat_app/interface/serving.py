@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import resource
 import socket
 import sys
 from collections.abc import Callable
@@ -110,7 +111,7 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
         ssl_certfile=settings.server.tls_certificate,
         ssl_keyfile=settings.server.tls_key,
         ssl_ciphers=_CIPHERS,
-        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        loop="uvloop",
         http=TimedHttpProtocol,
         ws="websockets-sansio",
         # Compressing small frames costs more processor time than it saves bytes.
@@ -167,10 +168,6 @@ class TimedHttpProtocol(HttpToolsProtocol):
 
 def raise_connection_limit() -> int:
     """Let the process hold as many connections as the system allows it to, and return their number."""
-    if sys.platform == "win32":
-        return 512
-    import resource
-
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most if most > 0 else sys.maxsize

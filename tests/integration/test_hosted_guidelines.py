@@ -13,8 +13,7 @@ from typing import Any
 import openai
 import pytest
 
-from chat_app.answer_options import ConsultOptions
-from chat_app.cli.running_app import ask_running_app, request_body
+from chat_app.cli.running_app import ask_running_app
 from tests.support.offline_server import offline_server
 from tests.support.served import Served, asclepius, serve
 from tests.support.services import wait_until
@@ -66,7 +65,7 @@ def turn(running: Served, question: str = QUESTION, **options: object) -> list[J
     """The events of one question, asked over the running app's HTTP API."""
 
     async def consulted() -> list[Json]:
-        events = ask_running_app(running.url, request_body(question, ConsultOptions(**options)))
+        events = ask_running_app(running.url, {"message": question, **options})
         return [event.model_dump(mode="json") async for _, event in events]
 
     return asyncio.run(consulted())

@@ -6,8 +6,7 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from chat_app.answer_options import ConsultOptions
-from chat_app.cli.running_app import ask_running_app, request_body
+from chat_app.cli.running_app import ask_running_app
 from chat_app.events import AgentEvent, TextDelta
 from tests.support.api_server import api
 from tests.support.engine import clinic, text_of
@@ -25,7 +24,8 @@ async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str
         clinic(server, redis_url) as agent,
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
-        alone, both = (request_body("With wine?", ConsultOptions(), models) for models in ((), ("a", "b")))
+        alone = {"message": "With wine?"}
+        both = alone | {"models": ["a", "b"]}
         assert text_of([event async for _, event in ask_running_app(running.url, alone)]) == text
         compared = [event async for event in ask_running_app(running.url, both)]
     assert [text_of(of(compared, model)) for model in "ab"] == [text, text]
@@ -38,7 +38,7 @@ async def test_leaving_at_the_shell_stops_the_turn(redis_url: str, tmp_path: Pat
         clinic(server, redis_url) as agent,
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
-        body = request_body("How?", ConsultOptions(), ("a", "b"))
+        body = {"message": "How?", "models": ["a", "b"]}
         async with aclosing(ask_running_app(running.url, body)) as events:
             async for _, event in events:
                 if isinstance(event, TextDelta) and len(server.requests) == 2:
