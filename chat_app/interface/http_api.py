@@ -76,7 +76,6 @@ class RootPath:
         self._root = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
         if scope["type"] in ("http", "websocket") and self._is_below(scope["path"]):
             path, raw = scope["path"], scope.get("raw_path") or scope["path"].encode()
             # The root has only characters that are the same in both forms.

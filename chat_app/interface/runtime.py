@@ -120,7 +120,6 @@ class Runtime:
 
     @property
     def loading_part(self) -> LoadPart:
-        """The part that is still loading."""
         return self.app.loading.part if self.app and self.app.loading else "services"
 
     async def ready(self) -> App:

@@ -137,7 +137,6 @@ class TimedHttpProtocol(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
         super().connection_made(transport)
         self._wait_for_headers()
 
@@ -148,12 +147,10 @@ class TimedHttpProtocol(HttpToolsProtocol):
             self._wait_for_headers()
 
     def on_headers_complete(self) -> None:
-        """Stop waiting."""
         self._stop_waiting()
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 

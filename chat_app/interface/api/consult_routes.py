@@ -133,7 +133,6 @@ async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQu
 
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:
-    """Return the ended answer as JSON."""
     reading = asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items()))
     answers = await unless_left(request, question, reading)
     whole = ComparisonAnswer(turn_id=question.id, answers=tuple(answers)) if question.compared else answers[0]

@@ -61,7 +61,6 @@ class ConsultBody(Frozen):
         )
 
     def page_options(self) -> PageOptions:
-        """Return the options as the page has them."""
         return PageOptions(
             guidelines=self.use_clinical_guidelines,
             documents=self.documents,

@@ -206,7 +206,6 @@ class History(SQLAlchemyDataLayer):
                 await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def threads_of(self, owner: str) -> list[str]:
-        """Return all conversations of ``owner``."""
         query = 'SELECT "id" FROM threads WHERE "userIdentifier" = :owner ORDER BY "createdAt"'
         return [row["id"] for row in await self._rows(query, owner=owner)]
 

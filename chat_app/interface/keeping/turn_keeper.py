@@ -79,7 +79,6 @@ class TurnKeeper:
 
     @property
     def running(self) -> int:
-        """The number of turns that have not ended."""
         return self.turns.running + self.taken_over.running
 
     async def drain(self, seconds: float) -> None:

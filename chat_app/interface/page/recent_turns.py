@@ -45,7 +45,6 @@ class RecentTurns:
         self._cut(session, thread, len(questions) - first)
 
     async def tell(self, session: WebsocketSession) -> None:
-        """Tell the page how many earlier turns there are."""
         await emit(session, "window_message", {EARLIER: self._earlier.get(session, 0)})
 
     async def asked(self, session: WebsocketSession, question_id: str) -> None:

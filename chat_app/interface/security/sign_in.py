@@ -87,7 +87,6 @@ class SignIn:
             await ended.end_all(user)
 
     async def is_valid(self, token: str | None) -> bool:
-        """Return whether ``token`` still signs its user in."""
         login = self.identity.login(token)
         return login is not None and not await self._was_ended(login)
 

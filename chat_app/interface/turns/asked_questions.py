@@ -40,7 +40,6 @@ class AskedQuestion:
         return all(turn.log.ended is not None for turn in self.turns.values())
 
     def stop(self) -> None:
-        """Stop the turns that still run."""
         for turn in self.turns.values():
             turn.stop()
 

@@ -65,7 +65,6 @@ class LiveTurns:
 
     @property
     def running(self) -> int:
-        """The number of turns that have not ended."""
         return sum(turn.log.ended is None for turn in self._turns.values())
 
     def get(self, turn_id: str) -> LiveTurn | None:

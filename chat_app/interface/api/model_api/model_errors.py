@@ -28,7 +28,6 @@ class ModelApiRoute(APIRoute):
     """A route whose errors have OpenAI's shape."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
-        """Return the handler with its errors answered."""
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:

@@ -51,7 +51,6 @@ class ResponseFrames:
         )
 
     async def events(self, pieces: AsyncIterator[str | None]) -> AsyncIterator[bytes]:
-        """Yield the events of the stream."""
         begun = False
         async for piece in pieces:
             if piece is None:

@@ -89,7 +89,6 @@ def _page(runtime: Runtime, language: Language, status: int = 200, **values: Any
 
 
 async def _values(runtime: Runtime, view: View, wanted: AuditFilter) -> dict[str, Any]:
-    """Return what a view shows."""
     match view:
         case "content":
             return await _content(runtime)
