@@ -29,9 +29,9 @@ def publish_address(settings: Settings, listener: socket.socket) -> None:
     """Publish the page's address to other commands of this user."""
     path = settings.storage.data_dir / _FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.write_text(
-        json.dumps({"url": _origin(settings, _reachable(settings.server.host), listener)}), encoding="utf-8"
-    )
+    host = settings.server.host
+    reachable = "127.0.0.1" if host in {"0.0.0.0", "::", "localhost"} else host  # noqa: S104
+    path.write_text(json.dumps({"url": _origin(settings, reachable, listener)}), encoding="utf-8")
 
 
 def retract_address(settings: Settings) -> None:
@@ -41,10 +41,6 @@ def retract_address(settings: Settings) -> None:
 
 def _origin(settings: Settings, host: str, listener: socket.socket) -> str:
     return f"{settings.server.scheme}://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-
-
-def _reachable(host: str) -> str:
-    return "127.0.0.1" if host in {"0.0.0.0", "::", "localhost"} else host  # noqa: S104
 
 
 def running_app(settings: Settings) -> str | None:

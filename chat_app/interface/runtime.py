@@ -135,21 +135,17 @@ class Runtime:
 
         A command, which reports what ``ready`` raises, does not also log the failure.
         """
-        async with metrics_served(self.metrics, self.settings.diagnostics), self._opened_parts(log_failure):
-            yield
-
-    @asynccontextmanager
-    async def _opened_parts(self, log_failure: bool) -> AsyncGenerator[None, None]:
-        await self._set_up_history()
-        stop = asyncio.Event()
-        services = asyncio.create_task(self._services(stop, log_failure))
-        try:
-            yield
-        finally:
-            await asyncio.gather(self.turns.end_all(), self.keeper.taken_over.end_all())
-            stop.set()
-            await asyncio.wait({services}, timeout=15)
-            await self.history.close()
+        async with metrics_served(self.metrics, self.settings.diagnostics):
+            await self._set_up_history()
+            stop = asyncio.Event()
+            services = asyncio.create_task(self._services(stop, log_failure))
+            try:
+                yield
+            finally:
+                await asyncio.gather(self.turns.end_all(), self.keeper.taken_over.end_all())
+                stop.set()
+                await asyncio.wait({services}, timeout=15)
+                await self.history.close()
 
     async def _services(self, stop: asyncio.Event, log_failure: bool) -> None:
         """Keep the services open until ``stop``, in one task because of their cancel scopes."""
@@ -224,7 +220,7 @@ class Runtime:
         if self.app is None:
             return
         with suppress(SessionError):
-            await self.keeper.erase(thread_id)
+            await self.app.sessions.journal.erase(thread_id)
         await self._erase_traces(self.app, thread_id)
         for conversation in conversations:
             await self.erase_conversation(conversation, owner)

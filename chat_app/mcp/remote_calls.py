@@ -9,6 +9,7 @@ import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from os import killpg
 from typing import Final, TypeVar
 
@@ -35,17 +36,17 @@ MOST_BYTES: Final = 2_000_000
 _ENDING_SECONDS: Final = 1.0
 
 
+@dataclass
 class _Allowance:
     """Ends ``scope`` once more than ``MOST_BYTES`` were received."""
 
-    def __init__(self, scope: anyio.CancelScope) -> None:
-        self._scope = scope
-        self._left = MOST_BYTES
+    scope: anyio.CancelScope
+    left: int = MOST_BYTES
 
     def spend(self, count: int) -> None:
-        self._left -= count
-        if self._left < 0:
-            self._scope.cancel()
+        self.left -= count
+        if self.left < 0:
+            self.scope.cancel()
 
 
 async def exchange(name: str, server: RemoteServer, ask: Callable[[ClientSession], Awaitable[T]]) -> T:
@@ -165,15 +166,15 @@ class _Transport(httpx.AsyncHTTPTransport):
         return response
 
 
+@dataclass
 class _Counted(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, allowance: _Allowance) -> None:
-        self._stream = stream
-        self._allowance = allowance
+    stream: httpx.AsyncByteStream
+    allowance: _Allowance
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            self._allowance.spend(len(chunk))
+        async for chunk in self.stream:
+            self.allowance.spend(len(chunk))
             yield chunk
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        await self.stream.aclose()

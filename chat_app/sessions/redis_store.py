@@ -265,8 +265,7 @@ class RedisSessionStore:
     async def _run(self, script: str, session_id: str, *arguments: str | bytes | int) -> list[Any]:
         keys = [redis_scripts.session_key(session_id, part) for part in redis_scripts.PARTS]
         keys += [f"{key}:aside" for key in keys]
-        call = self._script(script)
-        moved, *reply = await call(keys=keys, args=[self._ttl, *arguments])
+        moved, *reply = await self._script(script)(keys=keys, args=[self._ttl, *arguments])
         if moved:
             self.corrupt_records += int(moved)
             _logger.warning("%d session record(s) could not be read; they were moved aside", moved)

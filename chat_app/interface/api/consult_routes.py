@@ -112,10 +112,9 @@ async def resume(
 
 
 @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
-async def stop(runtime: ServedRuntime, user: User, turn_id: TurnId) -> Response:
+async def stop(runtime: ServedRuntime, user: User, turn_id: TurnId) -> None:
     """Stop a turn and keep the text received so far. Stopping twice changes nothing."""
     (await _question_of(runtime, turn_id, user)).stop()
-    return Response(status_code=204)
 
 
 async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQuestion:

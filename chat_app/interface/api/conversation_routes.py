@@ -86,10 +86,9 @@ async def read_conversation(runtime: ServedRuntime, user: User, conversation_id:
 
 
 @router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
-async def delete_conversation(runtime: ServedRuntime, user: User, conversation_id: ConversationId) -> Response:
+async def delete_conversation(runtime: ServedRuntime, user: User, conversation_id: ConversationId) -> None:
     """Erase a conversation, here and on the page. A question of it that is being answered is stopped."""
     await erase_own(runtime, conversation_id, user)
-    return Response(status_code=204)
 
 
 async def erase_own(runtime: Runtime, conversation_id: str, user: str) -> None:

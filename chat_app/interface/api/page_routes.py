@@ -64,13 +64,12 @@ async def delete(runtime: ServedRuntime, user: User, feedback_id: FeedbackId) ->
 
 
 @router.post("/api/v1/threads/{thread_id}/settings", status_code=204, response_class=Response)
-async def settings(runtime: ServedRuntime, user: User, thread_id: OwnThread, body: SourceSettings) -> Response:
+async def settings(runtime: ServedRuntime, user: User, thread_id: OwnThread, body: SourceSettings) -> None:
     """Change the settings in every tab that has the conversation open."""
     values = body.model_dump(exclude_none=True, mode="json")
     await runtime.audit.record("settings", user, conversation=thread_id, detail=", ".join(values))
     for session in sessions_of(thread_id, user)[:1]:
         await change(runtime, session, values, shown=False)
-    return Response(status_code=204)
 
 
 @router.delete("/api/v1/logins", status_code=204, response_class=Response)

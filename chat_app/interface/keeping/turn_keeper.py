@@ -204,10 +204,6 @@ class TurnKeeper:
             else:
                 await journal.unclaim(turn_id)
 
-    async def erase(self, thread_id: str) -> None:
-        """Drop the journals of a conversation that is deleted. Raises ``AsclepiusError``."""
-        await (await self.sessions()).journal.erase(thread_id)
-
     async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
         """Return a stored conversation, which ``reread`` reads again, with what is known of its unfinished turns."""
         if all(map(self.turns.get, unfinished_turns(thread))):

@@ -68,13 +68,12 @@ async def audit(runtime: ServedRuntime, request: Request, wanted: Annotated[Audi
 
 
 @router.delete("/api/v1/users/{name}/logins", status_code=204, response_class=Response)
-async def end_logins(runtime: ServedRuntime, request: Request, name: Annotated[str, Path(max_length=200)]) -> Response:
+async def end_logins(runtime: ServedRuntime, request: Request, name: Annotated[str, Path(max_length=200)]) -> None:
     """End every login of that user, in all browsers."""
     user = runtime.identity.require("administer", token_of(request.cookies))
     await runtime.audit.record("administration", user, detail=f"logins of {name} ended")
     await runtime.sign_in.end_all(name)
     await disconnect_user(name)
-    return Response(status_code=204)
 
 
 def _page(runtime: Runtime, language: Language, status: int = 200, **values: Any) -> Response:
