@@ -88,12 +88,7 @@ class RedisSessionStore:
         """Number of records that this process found unreadable and moved aside."""
 
     async def create(
-        self,
-        user_id: str,
-        *,
-        session_id: str | None = None,
-        vector_store_id: str | None = None,
-        model_key: str = "",
+        self, user_id: str, *, session_id: str | None = None, vector_store_id: str | None = None, model_key: str = ""
     ) -> Session:
         """Create an empty conversation.
 

@@ -14,15 +14,7 @@ from fastapi import APIRouter, Body, Header, Path, Request, Response
 from pydantic import Field
 
 from chat_app.errors import AsclepiusError
-from chat_app.events import (
-    CitationAdded,
-    Notice,
-    Outcome,
-    Reference,
-    TextDelta,
-    TextReplaced,
-    UnsupportedStatement,
-)
+from chat_app.events import CitationAdded, Notice, Outcome, Reference, TextDelta, TextReplaced, UnsupportedStatement
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User
 from chat_app.interface.api.problems import problem

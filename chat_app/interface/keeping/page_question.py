@@ -103,15 +103,7 @@ class PageQuestion:
         place = list(self.turns.values()).index(turn)
         column = self.model_of(turn) if self.compared else ""
         return TurnIds(
-            turn.id,
-            self.thread_id,
-            self.run_id,
-            self._started_at,
-            self.author,
-            self.text,
-            self.language,
-            column,
-            place,
+            turn.id, self.thread_id, self.run_id, self._started_at, self.author, self.text, self.language, column, place
         )
 
     def model_of(self, turn: LiveTurn) -> str:

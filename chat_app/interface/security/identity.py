@@ -111,11 +111,7 @@ class Identity:
         """Return the login of a token, or None when it is forged, has expired or names a user without access."""
         try:
             claims = jwt.decode(
-                token or "",
-                self.secret,
-                algorithms=["HS256"],
-                leeway=_LEEWAY,
-                options={"require": ["exp", "iat"]},
+                token or "", self.secret, algorithms=["HS256"], leeway=_LEEWAY, options={"require": ["exp", "iat"]}
             )
         except jwt.InvalidTokenError:
             return None

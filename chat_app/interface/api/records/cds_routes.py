@@ -138,11 +138,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
 
     @app.post(PATH + "/{service_id}", response_model_exclude_none=True)
     async def call(
-        request: Request,
-        language: ReaderLanguage,
-        service_id: str,
-        body: HookRequest,
-        caller: str = Depends(client),
+        request: Request, language: ReaderLanguage, service_id: str, body: HookRequest, caller: str = Depends(client)
     ) -> dict[str, list[Card]]:
         """Return the cards for the orders of a request."""
         if body.hook != service_id:
