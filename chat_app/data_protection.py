@@ -83,3 +83,12 @@ def _close(path: Path) -> bool:
         return False
     path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
     return True
+
+
+def replace_private(path: Path, text: str) -> None:
+    """Replace a file, in one step, by one that only its owner can read."""
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    fresh.replace(path)

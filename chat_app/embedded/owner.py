@@ -11,7 +11,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from chat_app.data_protection import protect
+from chat_app.data_protection import protect, replace_private
 from chat_app.embedded.specs import EmbeddedUrls, remove_sockets
 from chat_app.errors import EmbeddedServiceError
 
@@ -75,13 +75,8 @@ class Ownership:
 
     def publish(self, urls: EmbeddedUrls) -> None:
         """Publish ``urls`` to other processes of this user."""
-        fresh = self._addresses.with_suffix(".new")
         try:
-            fresh.unlink(missing_ok=True)
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(urls.model_dump_json())
-            fresh.replace(self._addresses)
+            replace_private(self._addresses, urls.model_dump_json())
         except OSError as error:
             raise self._unusable(error) from None
 

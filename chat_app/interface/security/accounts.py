@@ -23,6 +23,7 @@ from typing import Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from chat_app.data_protection import replace_private
 from chat_app.errors import ConfigurationError
 from chat_app.roles import Role
 from tools.types import Frozen
@@ -98,12 +99,7 @@ class FollowedFile(Generic[M]):
         lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            fresh = self.path.with_suffix(".new")
-            fresh.unlink(missing_ok=True)
-            text = change(self.read()).model_dump_json(indent=2)
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(text)
-            fresh.replace(self.path)
+            replace_private(self.path, change(self.read()).model_dump_json(indent=2))
         finally:
             os.close(lock)
 
