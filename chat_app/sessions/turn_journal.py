@@ -60,13 +60,6 @@ class OpenTurn(Frozen):
         return self.writer == _RELEASED
 
 
-class JournalRecord(Frozen):
-    """A turn's header and events, as its writer encoded them."""
-
-    header: str
-    events: tuple[str, ...] = ()
-
-
 class TurnJournal:
     """The journals of all processes that share this Redis. Every call raises ``SessionStoreUnavailable``."""
 
@@ -100,11 +93,9 @@ class TurnJournal:
         lengths = await self._redis.execute_at_once("EVAL", _APPEND, len(keys), *keys, self.writer, *lines)
         return list(map(_appended, lengths))
 
-    async def read(self, turn_id: str) -> JournalRecord | None:
-        """Return what was written; None for a turn that has been dropped."""
-        lines = await self._redis.lrange(_key(turn_id), 0, -1)
-        header, *events = _texts(lines) or [""]
-        return JournalRecord(header=header, events=tuple(events)) if header else None
+    async def read(self, turn_id: str) -> list[str]:
+        """Return a turn's header and its events, as its writer encoded them; nothing for one that was dropped."""
+        return _texts(await self._redis.lrange(_key(turn_id), 0, -1))
 
     async def read_after(self, turn_id: str, seen: int) -> list[str] | None:
         """Return the events after the first ``seen``; None when the journal no longer has those."""

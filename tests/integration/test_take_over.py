@@ -250,8 +250,6 @@ async def test_a_process_that_only_seemed_dead_writes_nothing_more_to_a_turn_tha
     assert set(await other.journal.written_elsewhere()) >= {turn.id}, "its own readers follow it by the journal, too"
     assert await third.journal.claim(turn.id)
     assert await third.journal.append(turn.id, ["three"])
-    record = await third.journal.read(turn.id)
-    assert record is not None
-    assert record.events == ("one", "two", "three")
+    assert (await third.journal.read(turn.id))[1:] == ["one", "two", "three"]
     for store in (seemed, other, third):
         await store.aclose()

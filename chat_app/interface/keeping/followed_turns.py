@@ -126,11 +126,10 @@ class FollowedTurns:
         if (known := self._followed.get(name)) is not None:
             await known.read_on()
             return known
-        record = await journal.read(name)
-        if record is None:
+        if not (lines := await journal.read(name)):
             return None
         try:
-            header = TurnHeader.model_validate_json(record.header)
+            header = TurnHeader.model_validate_json(lines[0])
         except ValidationError:
             logger.warning("The journal of a turn was written by another version, and cannot be followed")
             return None

@@ -300,10 +300,9 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
 
 async def _restored(journal: TurnJournal, turn_id: str) -> tuple[TurnHeader, LiveTurn] | None:
     """Return a turn as its journal has it."""
-    record = await journal.read(turn_id)
-    if record is None:
+    if not (lines := await journal.read(turn_id)):
         return None
-    header = TurnHeader.model_validate_json(record.header)
+    header = TurnHeader.model_validate_json(lines[0])
     turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
-    turn.show([agent_event_adapter.validate_json(line) for line in record.events])
+    turn.show([agent_event_adapter.validate_json(line) for line in lines[1:]])
     return header, turn
