@@ -33,10 +33,8 @@ TARGET = Path(__file__).resolve().parent.parent / "app.py"
 
 def attach() -> tuple[Runtime, ChatPage]:
     """Connect Chainlit to the served runtime and its page, as Chainlit loads its target."""
-    try:
-        runtime, alone = runtimes.current(), False
-    except LookupError:
-        runtime, alone = _standalone_runtime(), True
+    served = runtimes.current()
+    runtime = served or _standalone_runtime()
     os.environ[SECRET_VARIABLE] = runtime.identity.secret
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
     if runtime.settings.server.workers > 1:
@@ -48,7 +46,7 @@ def attach() -> tuple[Runtime, ChatPage]:
     page = ChatPage(runtime)
     socket_handlers.install(page)
     problems.install(chainlit_app)
-    if alone:
+    if served is None:
         chainlit_app.state.runtime = runtime
         # Before Chainlit's own routes, whose last one is a catch-all.
         chainlit_app.router.routes[:0] = api_routes(runtime)

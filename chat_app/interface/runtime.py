@@ -285,8 +285,6 @@ def use(runtime: Runtime) -> None:
     _current = runtime
 
 
-def current() -> Runtime:
-    """Return the served app; raise ``LookupError`` when there is none."""
-    if _current is None:
-        raise LookupError("No app is being served: make one with create_app().")
+def current() -> Runtime | None:
+    """Return the served app, if there is one."""
     return _current

@@ -15,6 +15,7 @@ from chat_app.sessions.batched_redis import BatchedRedis
 _RETRY_SECONDS: Final = 5.0
 """Seconds without a question to Redis after one that failed, so that its absence does not slow down every request."""
 _FORGET_BEYOND: Final = 10_000
+_LOGIN, _ALL_LOGINS = "login-ended", "logins-ended"
 
 _logger = logging.getLogger(__name__)
 
@@ -29,15 +30,15 @@ class EndedLogins:
 
     async def end(self, token: str) -> None:
         """End one login. Raises ``SessionStoreUnavailable`` when only this process can know."""
-        await self._keep(_token_key(token))
+        await self._keep(_key(_LOGIN, token))
 
     async def end_all(self, user: str) -> None:
         """End all logins that ``user`` has now. Raises ``SessionStoreUnavailable`` like ``end``."""
-        await self._keep(_user_key(user))
+        await self._keep(_key(_ALL_LOGINS, user))
 
     async def has_ended(self, token: str, user: str, issued: float) -> bool:
         """Return whether the login was ended; ``issued`` is the Unix time of its start."""
-        keys = (_token_key(token), _user_key(user))
+        keys = (_key(_LOGIN, token), _key(_ALL_LOGINS, user))
         if self._known.get(keys[0]) or issued <= self._known.get(keys[1], -1):
             return True
         if time.monotonic() < self._ask_again:
@@ -52,7 +53,7 @@ class EndedLogins:
 
     async def first_use(self, name: str, expires: int) -> bool:
         """Return whether the token of that name was never used before; it counts as used until ``expires``."""
-        key, now = f"asclepius:token-used:{_hashed(name)}", int(time.time())
+        key, now = _key("token-used", name), int(time.time())
         if key in self._known:
             return False
         self._remember(key, now)
@@ -73,13 +74,5 @@ class EndedLogins:
         self._known[key] = now
 
 
-def _token_key(token: str) -> str:
-    return f"asclepius:login-ended:{_hashed(token)}"
-
-
-def _user_key(user: str) -> str:
-    return f"asclepius:logins-ended:{_hashed(user)}"
-
-
-def _hashed(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _key(kind: str, name: str) -> str:
+    return f"asclepius:{kind}:{hashlib.sha256(name.encode()).hexdigest()}"

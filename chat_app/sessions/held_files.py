@@ -7,7 +7,7 @@ no longer count.
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from redis.asyncio.client import Pipeline
 
@@ -36,7 +36,8 @@ class HeldFiles:
             now: int = (await pipeline.time())[0]
             own = held()
             total, expired = Counter(own), list[str]()
-            for holder, (until, theirs) in _read(await pipeline.hgetall(_KEY)).items():
+            for name, record in (await pipeline.hgetall(_KEY)).items():
+                holder, (until, theirs) = name.decode(), json.loads(record)
                 if until < now:
                     expired.append(holder)
                 elif holder != self.holder:
@@ -51,7 +52,3 @@ class HeldFiles:
             return accepted
 
         return await self._redis.transact(changed, _KEY)
-
-
-def _read(records: Mapping[Any, Any]) -> dict[str, tuple[int, Held]]:
-    return {holder.decode(): json.loads(record) for holder, record in records.items()}

@@ -201,11 +201,11 @@ class RedisSessionStore:
 
     async def keep_response(self, session_id: str, turn_id: str, body: str) -> None:
         """Store the answer to a turn as a client of the model API got it."""
-        await self._write(redis_scripts.SET_STREAMING, session_id, _response_field(turn_id), body)
+        await self._write(redis_scripts.SET_STREAMING, session_id, f"response:{turn_id}", body)
 
     async def kept_response(self, session_id: str, turn_id: str) -> str | None:
         """Return the answer that is stored for ``turn_id``."""
-        _, text = await self._run(redis_scripts.GET_STREAMING, session_id, _response_field(turn_id))
+        _, text = await self._run(redis_scripts.GET_STREAMING, session_id, f"response:{turn_id}")
         return text.decode() if text is not None else None
 
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
@@ -278,10 +278,6 @@ class RedisSessionStore:
 
     async def _put_aside(self, session_id: str, part: str, field: bytes, value: bytes) -> None:
         await self._run(redis_scripts.PUT_ENTRY_ASIDE, session_id, redis_scripts.PARTS.index(part) + 1, field, value)
-
-
-def _response_field(turn_id: str) -> str:
-    return f"response:{turn_id}"
 
 
 def _flat(session: Session) -> list[str]:

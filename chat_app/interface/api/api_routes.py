@@ -41,16 +41,14 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
     from chat_app.interface.api import file_routes, page_routes
     from chat_app.interface.api.operators import administration_routes
 
+    uses_provider = runtime.settings.server.auth == "oidc"
+    provider = [oidc_router(runtime.settings, runtime.identity, runtime.audit)] if uses_provider else []
     # A router tries its routes in order. They are not included, because FastAPI would build each of them again.
     routers = (
         consult_routes.router,
         health_routes.router,
         asset_routes.router,
-        *(
-            [oidc_router(runtime.settings, runtime.identity, runtime.audit)]
-            if runtime.settings.server.auth == "oidc"
-            else []
-        ),
+        *provider,
         page_routes.router,
         file_routes.router,
         infobutton_routes.router,
