@@ -35,12 +35,12 @@ class HeldFiles:
         async def changed(pipeline: Pipeline) -> bool:
             now: int = (await pipeline.time())[0]
             own = held()
-            total, expired = Counter(own), list[str]()
+            total, expired = Counter(own), list[bytes | str]()
             for name, record in (await pipeline.hgetall(_KEY)).items():
-                holder, (until, theirs) = name.decode(), json.loads(record)
+                until, theirs = json.loads(record)
                 if until < now:
-                    expired.append(holder)
-                elif holder != self.holder:
+                    expired.append(name)
+                elif name != self.holder.encode():
                     total.update(theirs)
             accepted = fits(total)
             pipeline.multi()  # type: ignore[no-untyped-call]
