@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -129,13 +130,9 @@ async def citations(
     async with shell.opened() as asclepius:
         await asclepius.warm_up()
         with progress_bars() as show:
+            progress = partial(show, "questions")
             report = await evaluate_citations(
-                asclepius.agent,
-                asclepius.guidelines,
-                questions,
-                parallel=parallel,
-                model=model,
-                progress=lambda done, total: show("questions", done, total),
+                asclepius.agent, asclepius.guidelines, questions, parallel=parallel, model=model, progress=progress
             )
     findings = (f"{found.what}: {found.question} [{found.number}] {found.detail}" for found in report.findings)
     print_report(report, findings, json=json)
@@ -171,13 +168,9 @@ async def answers(
                     loaded = await asclepius.guidelines.add_folder(folder)
                     show("guidelines", len(loaded.documents), len(loaded.documents) + len(loaded.refused))
                 await asclepius.warm_up()
+                progress = partial(show, "questions")
                 report = await evaluate_answers(
-                    asclepius.agent,
-                    asclepius.guidelines,
-                    questions,
-                    parallel=parallel,
-                    model=model,
-                    progress=lambda done, total: show("questions", done, total),
+                    asclepius.agent, asclepius.guidelines, questions, parallel=parallel, model=model, progress=progress
                 )
     print_report(report, (f"{miss.what}: {miss.question}" for miss in report.misses), json=json)
 
