@@ -71,10 +71,9 @@ async def remove(runtime: ServedRuntime, user: User, thread_id: OwnThread, docum
     await runtime.audit.record("delete", user, conversation=thread_id, detail="file")
     if not await (await runtime.ready()).guidelines.remove(document_id, scope=scope):
         raise NotOwner
-    state: FileState = "removed"
     await _search_instead(runtime, thread_id, user, document_id, [])
-    await _keep(runtime, thread_id, user, document_id, state)
-    return JSONResponse({"state": state})
+    await _keep(runtime, thread_id, user, document_id, "removed")
+    return JSONResponse({"state": "removed"})
 
 
 def _scope(thread_id: str, document_id: str) -> Scope:

@@ -153,11 +153,9 @@ def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
 
 def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
     """Return the conversation's own files among a turn's ``outputs``; who may add them to the library is asked."""
-    asked: FileState = "asked"
-    own: FileState = "own"
     found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
     return [
-        {"document": str(facts[OWN]), "title": str(facts["title"]), "state": asked if facts.get(MAY_SHARE) else own}
+        {"document": str(facts[OWN]), "title": str(facts["title"]), "state": "asked" if facts.get(MAY_SHARE) else "own"}
         for facts in found
         if facts.get(OWN)
     ]

@@ -14,6 +14,7 @@ from chat_app.agent.chat_manager import TRANSCRIPT_MESSAGES
 from chat_app.answer_options import AnswerLength
 from chat_app.errors import InputRejected
 from chat_app.interface.api.model_api.model_answer import without_references
+from chat_app.interface.api.model_api.model_errors import UnknownModel
 from chat_app.interface.api.question_start import ModelName
 from chat_app.sessions.session_store import Message
 
@@ -86,13 +87,10 @@ class _ModelRequest(_Given):
     tool_choice: Literal["auto", "none"] | None = None
 
     def named_model(self) -> str | None:
-        """Return the model behind ``asclepius/NAME``; None for ``asclepius``, the default one.
-
-        Raises ``LookupError`` for another name.
-        """
+        """Return the model behind ``asclepius/NAME``, None for ``asclepius`` alone. Raises ``UnknownModel``."""
         own, slash, name = self.model.partition("/")
         if own != OWN_NAME or (slash and not name):
-            raise LookupError
+            raise UnknownModel
         return name or None
 
 

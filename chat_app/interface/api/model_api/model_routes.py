@@ -65,8 +65,8 @@ class ModelTurns:
         links = PassageLinks(self._runtime.identity.secret, clock=lambda: now)
         return ModelAnswer(self._language, lambda reference: links.of(reference, base), streamed)
 
-    async def begin(self, body: ChatRequest | ResponsesRequest) -> tuple[AskedQuestion, str]:
-        """Start the turn of a request, and return its question and the turn's id."""
+    async def begin(self, body: ChatRequest | ResponsesRequest) -> AskedQuestion:
+        """Start the turn of a request, whose id its question has, too."""
         runtime, app = self._runtime, await self._runtime.ready()
         text, earlier = question_of(body.messages)
         app.agent.check_message(text)
@@ -80,18 +80,14 @@ class ModelTurns:
             {"message": text, "model": model, "length": body.length, "conversation_id": continued}
         )
         try:
-            question = await begin(runtime, asked, self._user, self._language)
+            return await begin(runtime, asked, self._user, self._language)
         except Exception:
             if made:
                 await app.sessions.delete(made, self._user)
             raise
-        return question, question.id
 
     def _model(self, body: ChatRequest | ResponsesRequest) -> str | None:
-        try:
-            name = body.named_model()
-        except LookupError:
-            raise UnknownModel from None
+        name = body.named_model()
         if name is not None and not self._runtime.settings.may_ask(name):
             raise UnknownModel
         return name
@@ -172,21 +168,21 @@ async def model(turns: Turns, name: str) -> Response:
 @router.post("/chat/completions")
 async def chat_completions(turns: Turns, request: Request, body: ChatRequest) -> Response:
     """Answer the last message."""
-    question, turn = await turns.begin(body)
+    question = await turns.begin(body)
     answer = turns.answer(streamed=bool(body.stream))
     if body.stream:
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-        return streamed(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
+        return streamed(chunks(question.id, body.model, answer, _pieces(question, answer), include_usage=usage))
     await unless_left(request, question, _drained(question, answer))
-    return _whole(answer, completion(turn, body.model, answer).model_dump(mode="json"))
+    return _whole(answer, completion(question.id, body.model, answer).model_dump(mode="json"))
 
 
 @router.post("/responses")
 async def responses(turns: Turns, request: Request, body: ResponsesRequest) -> Response:
     """Answer the last message, or the text."""
-    question, turn = await turns.begin(body)
+    question = await turns.begin(body)
     answer = turns.answer(streamed=bool(body.stream))
-    frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
+    frames = ResponseFrames(question.id, body.model, answer, body.previous_response_id, datetime.now(UTC))
     # Also stored when the client has left.
     kept = in_background(turns.keep(question, deepcopy(frames)))
     if body.stream:
