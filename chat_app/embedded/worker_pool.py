@@ -35,7 +35,6 @@ WorkerState = Literal["serving", "loaded"]
 class WorkerPlan(Frozen):
     """What a worker reads from its standard input, which stays open while the pool lives."""
 
-    number: int
     listener: int
     """Descriptor of the shared socket."""
     own: int
@@ -128,7 +127,6 @@ class WorkerPool:
         """Run one process to its end and return its exit code."""
         own = self._own[number]
         plan = WorkerPlan(
-            number=number,
             listener=self._listener.fileno(),
             own=own.fileno(),
             siblings=tuple(Path(other.getsockname()) for other in self._own.values() if other is not own),
