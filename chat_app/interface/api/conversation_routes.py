@@ -120,6 +120,9 @@ def _message(message: Message, passages: dict[str, Passage]) -> ConversationMess
     """Return a stored message with what it cites; ``passages`` are the conversation's, by their ids."""
     cited = enumerate(message.citations, start=1)
     return ConversationMessage(
-        **message.model_dump(include={"role", "content", "at", "outcome"}),
+        role=message.role,
+        content=message.content,
+        at=message.at,
+        outcome=message.outcome,
         references=tuple(Reference(number=at, passage=passages[name]) for at, name in cited if name in passages),
     )
