@@ -306,6 +306,3 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.begin() as connection:
             await connection.execute(text('DELETE FROM feedbacks WHERE "id" = :id'), {"id": feedback_id})
         return True
-
-    async def close(self) -> None:
-        await self.engine.dispose()

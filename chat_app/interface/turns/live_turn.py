@@ -123,7 +123,7 @@ class LiveTurn:
         self._reading = asyncio.create_task(self._read(events))
         if self.log.ended is not None:
             self._reading.cancel()
-        await self._write_until({self._reading})
+        await self._write_until(self._reading)
         if self.log.ended is not None:
             return
         error = None if self._reading.cancelled() else self._reading.exception()
@@ -148,10 +148,10 @@ class LiveTurn:
                     if self.write_ahead is None:
                         self.show(self._taken())
 
-    async def _write_until(self, reading: set[asyncio.Task[None]]) -> None:
+    async def _write_until(self, reading: asyncio.Task[None]) -> None:
         """Show what is read, each batch once it is stored; return when ``reading`` has ended and all is shown."""
-        next(iter(reading)).add_done_callback(lambda _: self._arrived.set())
-        while self._unwritten or not all(task.done() for task in reading):
+        reading.add_done_callback(lambda _: self._arrived.set())
+        while self._unwritten or not reading.done():
             await self._arrived.wait()
             self._arrived.clear()
             batch = self._taken()
