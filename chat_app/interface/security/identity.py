@@ -19,6 +19,7 @@ from typing import Any
 
 import jwt
 from pydantic import SecretStr
+from starlette.requests import Request
 
 from chat_app.interface.security.accounts import accounts_at, decoy, parse_users, verify_password
 from chat_app.roles import RIGHTS, Right, Role
@@ -183,6 +184,10 @@ class Identity:
         while len(hops) > 1 and (not hops[-1] or self.is_trusted(hops[-1])):
             hops.pop()
         return hops[-1] if _is_address(hops[-1]) else peer or ""
+
+    def base_address(self, request: Request) -> str:
+        """Return the public address of the app, without a slash at its end."""
+        return (self.server.public_url or str(request.base_url).rstrip("/")) + self.server.root_path
 
     def is_trusted(self, peer: str | None) -> bool:
         """Return whether ``peer`` is the address of a trusted proxy."""

@@ -48,7 +48,7 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
     async def begin(request: Request) -> RedirectResponse:
         pending = Pending(**{field: secrets.token_urlsafe(32) for field in Pending.model_fields})
         try:
-            address = await login.address(pending, _redirect_uri(settings, request))
+            address = await login.address(pending, identity.base_address(request) + _CALLBACK)
         except SignInFailed as error:
             return _refused(settings, error)
         claims = {**pending.model_dump(), "aud": PROVIDER, "exp": int(time.time()) + _SIGN_IN_SECONDS}
@@ -62,7 +62,7 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
     async def finish(request: Request) -> RedirectResponse:
         try:
             code, pending = _returned(request, identity.secret)
-            signed_in = await login.finish(code, pending, _redirect_uri(settings, request))
+            signed_in = await login.finish(code, pending, identity.base_address(request) + _CALLBACK)
         except SignInFailed as error:
             await audit.record("login_failed", "unknown", detail=PROVIDER)
             return _refused(settings, error)
@@ -80,7 +80,7 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
     @router.get(LEAVE)
     async def leave(request: Request) -> RedirectResponse:
         """Lead a browser that has logged out here to the provider, which leads it back."""
-        address = f"{_base(settings, request)}/login"
+        address = f"{identity.base_address(request)}/login"
         if _LEAVING in request.cookies:
             address = await login.leaving_address(request.cookies.get(_HINT_COOKIE, ""), address)
         response = RedirectResponse(address, 302)
@@ -119,15 +119,6 @@ def _returned(request: Request, secret: str) -> tuple[str, Pending]:
     if not (code := request.query_params.get("code")):
         raise SignInFailed("the provider refused")
     return code, pending
-
-
-def _redirect_uri(settings: Settings, request: Request) -> str:
-    return f"{_base(settings, request)}{_CALLBACK}"
-
-
-def _base(settings: Settings, request: Request) -> str:
-    host = settings.server.public_url or f"{request.url.scheme}://{request.url.netloc}"
-    return f"{host}{settings.server.root_path}"
 
 
 def _refused(settings: Settings, error: SignInFailed) -> RedirectResponse:

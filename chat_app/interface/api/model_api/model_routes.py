@@ -33,7 +33,7 @@ from chat_app.interface.api.model_api.model_requests import (
     question_of,
 )
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
-from chat_app.interface.api.passages.passage_links import PassageLinks, base_address
+from chat_app.interface.api.passages.passage_links import PassageLinks
 from chat_app.interface.api.question_start import ConsultBody, begin
 from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, streamed
 from chat_app.interface.i18n.translation import Language
@@ -61,7 +61,7 @@ class ModelTurns:
 
         All its links expire together, so that its text and its citations have the same ones.
         """
-        base, now = base_address(self._runtime.settings, self._request), time.time()
+        base, now = self._runtime.identity.base_address(self._request), time.time()
         links = PassageLinks(self._runtime.identity.secret, clock=lambda: now)
         return ModelAnswer(self._language, lambda reference: links.of(reference, base), streamed)
 

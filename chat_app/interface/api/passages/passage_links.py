@@ -1,4 +1,4 @@
-"""Addresses that other programs get: of the app, of the page with a question filled in, and of passages.
+"""Addresses that other programs get: of the page with a question filled in, and of passages.
 
 A signed link opens without a login until it expires, for clients whose users have none here. Without a valid signature
 the page asks for a login. Links to a conversation's own files are never signed.
@@ -11,21 +11,12 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from fastapi import Request
-
 from chat_app.events import Reference
-from chat_app.settings import Settings
 from tools.guidelines import scope_of
 
 LINK_SECONDS: Final = 7 * 86_400
 MOST_QUOTES: Final = 3
 LONGEST_QUOTE: Final = 400
-
-
-def base_address(settings: Settings, request: Request) -> str:
-    """Return the public address of the app, without a slash at its end."""
-    server = settings.server
-    return (server.public_url or str(request.base_url).rstrip("/")) + server.root_path
 
 
 def page_link(base: str, question: str) -> str:

@@ -18,7 +18,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from chat_app.interface.api import problems
 from chat_app.interface.api.dependencies import ReaderLanguage
-from chat_app.interface.api.passages.passage_links import base_address, page_link
+from chat_app.interface.api.passages.passage_links import page_link
 from chat_app.interface.api.records.cds_cards import Card, cards_of
 from chat_app.interface.api.records.client_tokens import TrustedIssuers
 from chat_app.interface.api.records.fhir_medicines import Coding, FhirModel, OrderedMedicine, medicines_in
@@ -125,7 +125,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Return who calls. Raises ``Unauthenticated``."""
         if server.cds_open:
             return _ANYONE
-        address = base_address(runtime.settings, request) + request.url.path
+        address = runtime.identity.base_address(request) + request.url.path
         audience = [address, address.removesuffix("/feedback")]
         return await issuers.issuer_of(request.headers.get("authorization", ""), audience)
 
@@ -143,7 +143,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Return the cards for the orders of a request."""
         if body.hook != service_id:
             raise HTTPException(400 if service_id in SERVICES else 404, "This service is for another hook.")
-        link = partial(page_link, base_address(runtime.settings, request))
+        link = partial(page_link, runtime.identity.base_address(request))
         return {"cards": await _cards(runtime, body, caller, language, link)}
 
     @app.post(PATH + "/{service_id}/feedback")

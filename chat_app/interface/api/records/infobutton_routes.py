@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from chat_app.interface.api.dependencies import NO_STORE, ServedRuntime
-from chat_app.interface.api.passages.passage_links import base_address, page_link
+from chat_app.interface.api.passages.passage_links import page_link
 from chat_app.interface.api.records.knowledge_feed import KnowledgeFeed, feed_entries, now
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import Unauthenticated
@@ -142,7 +142,7 @@ async def _feed(runtime: Runtime, request: Request, asked: InfobuttonQuery) -> K
     app = await runtime.ready()
     record = await _medicine(app.drugs, asked)
     medicine = record.generic_name if record else ""
-    base = base_address(runtime.settings, request)
+    base = runtime.identity.base_address(request)
     question = asked.question(medicine)
     link = page_link(base, question)
     labels = _label_sections(record, asked)
