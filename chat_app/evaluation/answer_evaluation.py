@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
-from chat_app.offline.extraction.phrases import CLOSEST, UNRELATED, said
+from chat_app.offline.phrases import CLOSEST, UNRELATED, said
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import fold, folded
 from tools.language.quotable_units import term_set, units

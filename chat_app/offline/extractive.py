@@ -10,16 +10,16 @@ from typing import Any, Final
 
 import orjson
 
+from chat_app.offline import phrases
 from chat_app.offline.calculating.calculations import calculations, is_calculator
-from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.calls import comparison, kind_of_function, plan
 from chat_app.offline.extraction.compose import compose, is_answered
-from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, decoded, exchanges, fields_of
-from chat_app.offline.extraction.evidence import Evidence, EvidencePassage
-from chat_app.offline.extraction.followups import searched_last, standalone, subjects
 from chat_app.offline.extraction.question import read_question
-from chat_app.offline.extraction.reading import asked_for, gather
 from chat_app.offline.extraction.selection import select
+from chat_app.offline.planning.calls import comparison, kind_of_function, plan
+from chat_app.offline.planning.followups import searched_last, standalone, subjects
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput, decoded, exchanges, fields_of
+from chat_app.offline.reading.evidence import Evidence, EvidencePassage
+from chat_app.offline.reading.tool_outputs import asked_for, gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
 from chat_app.offline.wire.requests import FunctionToolIn

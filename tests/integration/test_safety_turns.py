@@ -10,7 +10,7 @@ import pytest
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, ToolOutputRunItem, TurnStarted
-from chat_app.offline.extraction.phrases import CLOSEST
+from chat_app.offline.phrases import CLOSEST
 from chat_app.safety.emergency_notice import TEXTS
 from tests.support.engine import clinic, consult, ended, guideline_tool, passage, text_of
 from tests.support.offline_server import offline_server

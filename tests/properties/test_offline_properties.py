@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from chat_app.offline.extraction.compose import compose
-from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
-from chat_app.offline.extraction.followups import standalone
-from chat_app.offline.extraction.reading import gather
+from chat_app.offline.planning.followups import standalone
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.schema_filling.schemas import emptiest
 from chat_app.offline.state.vector_search import matches_filter

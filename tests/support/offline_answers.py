@@ -11,7 +11,7 @@ import httpx
 import orjson
 
 from chat_app.agent.citation_manager import CitationManager
-from chat_app.offline.extraction import phrases
+from chat_app.offline import phrases
 from tools.drug_database.records.drug_record import SECTIONS
 from tools.language.vocabulary.common_words import LANGUAGES
 from tools.tool_manager import ToolManager

@@ -2,10 +2,10 @@
 
 import pytest
 
-from chat_app.offline.extraction.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
+from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from tools.language.quotable_units import ordered_terms
 
 ZORBIN = "Zorbin is given for hallux gout in adults."

@@ -14,7 +14,7 @@ import pytest
 
 from chat_app.offline.calculating.calculations import calculations
 from chat_app.offline.calculating.measurements import plain
-from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.calculators import calculator_tools
 from tools.types import Function

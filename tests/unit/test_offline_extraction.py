@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.calls import comparison, plan
+from chat_app.offline import phrases
 from chat_app.offline.extraction.compose import compose
-from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.drug_parts import asked_sections
-from chat_app.offline.extraction.evidence import EvidencePassage
-from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import contradicts, read_question
-from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.scoring import scored
+from chat_app.offline.planning.calls import comparison, plan
+from chat_app.offline.planning.followups import standalone
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.vocabulary.common_words import Language

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from chat_app.offline.extraction.compose import compose
-from chat_app.offline.extraction.dialogue import ToolOutput
-from chat_app.offline.extraction.reading import gather
+from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.tool_outputs import gather
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.populations import populations_in
 

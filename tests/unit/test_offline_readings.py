@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from chat_app.offline.extraction.phrases import CLOSEST
 from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
 from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
 

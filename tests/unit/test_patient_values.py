@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
+from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.vocabulary.patient_values import abnormal_values, fits_patient, with_new_values, without_values
 
 

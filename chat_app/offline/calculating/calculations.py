@@ -15,7 +15,7 @@ from typing import Final
 from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, Span, StatedInputs, is_quantity
 from chat_app.offline.calculating.findings import aliases
 from chat_app.offline.calculating.measurements import plain
-from chat_app.offline.extraction.dialogue import Exchange, decoded, fields_of
+from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.named_lists import listed

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.evidence import EvidencePassage
+from chat_app.offline import phrases
+from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.wire.model import Answer, FileMark
 from tools.language.quotable_units import Unit
 from tools.language.vocabulary.common_words import Language

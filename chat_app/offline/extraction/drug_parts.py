@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.evidence import EvidencePassage, EvidenceRecord
+from chat_app.offline import phrases
+from chat_app.offline.reading.evidence import EvidencePassage, EvidenceRecord
 from tools.language.quotable_units import term_set
 from tools.language.vocabulary.populations import YOUNG, Population
 from tools.language.word_lists import word_list

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import HARMS
-from chat_app.offline.extraction.evidence import CONTRAINDICATED, Evidence
 from chat_app.offline.extraction.question import Question
+from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence
 from tools.drug_database.names.foreign_names import international_key
 from tools.drug_database.names.query_words import JOINING, understand
 from tools.language.folding import fold_name

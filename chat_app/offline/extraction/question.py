@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
-from chat_app.offline.extraction.evidence import WeightedTerm
+from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
+from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.figures import has_amount
 from tools.language.quotable_units import term_set
 

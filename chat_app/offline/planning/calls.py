@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from chat_app.offline.extraction.evidence import Evidence
+from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.schema_filling.arguments import fill, fill_each
 from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.model import Call

@@ -58,7 +58,7 @@ RECORD_COLUMNS: Final = ("Medicine", "Drug classes", "Brand names")
 NOT_GIVEN: Final = "–"
 
 TRANSLATED: Final[dict[str, dict[str, str]]] = orjson.loads(
-    (resources.files("chat_app.offline.extraction") / "translations.json").read_bytes()
+    (resources.files("chat_app.offline") / "translations.json").read_bytes()
 )
 """By language the phrases that have a translation, by their English text."""
 

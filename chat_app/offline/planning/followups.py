@@ -14,12 +14,12 @@ from collections.abc import Collection, Sequence
 from itertools import chain, repeat
 from typing import Final
 
-from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, decoded, fields_of
+from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
-from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import opposite_of
-from chat_app.offline.extraction.reading import gather
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput, decoded, fields_of
+from chat_app.offline.reading.evidence import Evidence
+from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT

@@ -14,9 +14,9 @@ from typing import Any, Final, cast
 
 import orjson
 
-from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.dialogue import ToolOutput, decoded, fields_of
-from chat_app.offline.extraction.evidence import (
+from chat_app.offline import phrases
+from chat_app.offline.reading.dialogue import ToolOutput, decoded, fields_of
+from chat_app.offline.reading.evidence import (
     Evidence,
     EvidencePassage,
     EvidenceRecord,

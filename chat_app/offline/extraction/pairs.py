@@ -1,0 +1,88 @@
+"""Adds what labels say of pairs of medicines to an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+from chat_app.offline import phrases
+from chat_app.offline.extraction.draft import Draft
+from chat_app.offline.extraction.drug_parts import label_passages
+from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, EvidencePassage, Pair
+from tools.language.quotable_units import Unit
+
+_MOST_OF_A_PAIR: Final = 16
+_MOST_ASIDE: Final = 3
+"""Sentences on a pair below a contraindication, where the question asks for something else."""
+
+
+def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
+    """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
+
+    A risk that labels share has no severity: it follows the note that marks it. Beside an overdose, pairs of which
+    nothing is said are no subject.
+    """
+    noted: dict[str, list[tuple[str, ...]]] = {}
+    alone = any(len(pair.names) < 2 for pair in evidence.pairs)
+    for pair in (one for one in evidence.pairs if one.said or len(one.names) < 2 or not alone):
+        stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
+        shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
+        _quoted(draft, stated, aside=aside)
+        if pair.note and shared.said:
+            _noted(draft, pair.note, [pair.names])
+        elif pair.note or not pair.said:
+            noted.setdefault(pair.note, []).append(pair.names)
+        _quoted(draft, shared, aside=aside)
+    for note, pairs in noted.items():
+        _noted(draft, note, pairs)
+    for lookup in evidence.lookups if evidence.pairs else ():
+        if lookup.suggestions and not lookup.records:
+            draft.paragraph(f"{lookup.asked}: {did_you_mean(draft, lookup.suggestions)}")
+
+
+def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
+    """Add a note with the pairs that it is about; an overdose is about no pair."""
+    named = [" + ".join(names) for names in pairs if len(names) > 1]
+    if note:
+        draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
+    else:
+        draft.say(phrases.NO_INTERACTION, names=named)
+
+
+def _quoted(draft: Draft, pair: Pair, *, aside: bool) -> None:
+    """Add the quotes of a pair that the answer does not hold yet."""
+    unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
+    for heading, group in groupby(unsaid, lambda line: line[1].title):
+        draft.lines(heading, group)
+
+
+def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
+    """Return the first statements of each label in turn, so that a long label leaves room for the other.
+
+    Aside, where something else is asked for, these are every contraindication and a few others.
+    """
+    lines: list[tuple[str, EvidencePassage]] = []
+    kinds: list[tuple[bool, str]] = []
+    for record in pair.said:
+        for passage in label_passages(record):
+            found = passage.text.split("\n")
+            lines += [(line, passage) for line in found]
+            kinds += [(aside and record.severity != CONTRAINDICATED, passage.document)] * len(found)
+    most = _MOST_ASIDE + sum(not other for other, _ in kinds) if aside else _MOST_OF_A_PAIR
+    turns: Counter[tuple[bool, str]] = Counter()
+    in_turn: list[tuple[bool, int, int]] = []
+    for place, kind in enumerate(kinds):
+        in_turn.append((kind[0], turns[kind], place))
+        turns[kind] += 1
+    chosen = sorted((other, place) for other, _, place in sorted(in_turn)[:most])
+    return [lines[place] for _, place in chosen]
+
+
+def did_you_mean(draft: Draft, names: Sequence[str]) -> str:
+    """Return the question whether one of ``names`` is meant."""
+    said = partial(phrases.said, language=draft.language)
+    return said(phrases.DID_YOU_MEAN).format(names=phrases.listed(list(names), said("or")))

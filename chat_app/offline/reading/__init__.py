@@ -1,0 +1,1 @@
+"""Reads a conversation, and the outputs of its tools as evidence."""
