@@ -27,6 +27,8 @@ class Features(NamedTuple):
     """Share that only its headings, its table's caption or header hold."""
     near: float
     """Share of which it or what is above it holds only a related word, such as a synonym."""
+    before: float
+    """Share that only the unit before it holds: what it goes on from."""
     opening: float
     """Share within the unit's first terms: what it is about."""
     kind: float
@@ -49,6 +51,7 @@ WEIGHTS: Final = Features(
     own=9.0,
     above=5.0,
     near=3.3,
+    before=2.5,
     opening=2.9,
     kind=2.4,
     row=1.0,
@@ -100,7 +103,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         missing = bool(question.unknown) and question.unknown.isdisjoint(each.own | each.headed | each.near)
         if each.place in unfit or ((missing or each.place in others) and names_any(each.unit)):
             continue
-        features = _features(question, each, rarity, aside=each.place in others)
+        previous = candidates[each.place - 1] if each.place else None
+        features = _features(question, each, previous, rarity, aside=each.place in others)
         held = sum(shares[term] for term in each.own | each.headed) + NEAR * sum(shares[term] for term in each.near)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         found.append(
@@ -145,14 +149,18 @@ def _shares(weights: Sequence[float]) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def _features(question: Question, each: Candidate, rarity: Sequence[float], *, aside: bool) -> Features:
+def _features(
+    question: Question, each: Candidate, previous: Candidate | None, rarity: Sequence[float], *, aside: bool
+) -> Features:
     def share(terms: Iterable[int]) -> float:
         return sum(rarity[term] for term in terms)
 
+    follows = previous is not None and previous.passage is each.passage
     return Features(
         own=share(each.own),
         above=share(each.headed - each.own),
         near=share(each.near),
+        before=share(previous.own - each.own - each.headed) if previous and follows else 0.0,
         opening=share(each.own & question.held(ordered_terms(each.unit.text)[:_OPENING])),
         kind=float(question.kind_matches(each.unit)),
         row=float(bool(each.first)),
