@@ -20,6 +20,7 @@ from tools.language.word_forms import usual_form
         ("hypertension in diabetics", "hypertensive diabetes"),
         ("goals of therapy", "targets of treatment"),
         ("HbA1c", "A1C"),
+        ("CKD4", "CKD 4"),
         (
             "dose reduction, stroke prophylaxis, allergic, diagnosed",
             "reduced dose, preventing stroke, allergy, diagnosis",

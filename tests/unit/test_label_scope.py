@@ -71,6 +71,13 @@ def test_a_label_of_another_brand_is_named_as_such() -> None:
         ((NASAL,), "nasaline", None, ""),
         ((ORAL,), "Tablia", None, ""),
         ((NASAL,), "", None, ""),
+        ((NASAL.model_copy(update={"brand_name": "Nasaline HFA"}),), "nasaline", None, ""),
+        (
+            (NASAL.model_copy(update={"brand_name": "Nasaline XR"}),),
+            "nasaline",
+            False,
+            "the label shown is for: Nasaline XR (nasal).",
+        ),
     ):
         scope = scope_of(RECORD.model_copy(update={"labels": labels}), (), (), brand)
         assert scope is not None

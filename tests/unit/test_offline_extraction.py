@@ -203,6 +203,24 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "calcium and iron - a gap between them?",
         ),
         ("dose of metformin", ("metformin",), "INR 9 without bleeding, what now?", "INR 9 without bleeding, what now?"),
+        (
+            "starting dose of lithium",
+            ("lithium",),
+            "GP has just put her on a thiazide",
+            "starting dose of lithium, GP has just put her on a thiazide?",
+        ),
+        (
+            "dose of rivaroxaban in AF",
+            ("rivaroxaban",),
+            "also has cirrhosis",
+            "dose of rivaroxaban in AF, has cirrhosis?",
+        ),
+        (
+            "How do I titrate lamotrigine?",
+            ("lamotrigine",),
+            "Sorry, he's on valproate",
+            "How do I titrate lamotrigine, he's on valproate?",
+        ),
         ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )
@@ -873,6 +891,7 @@ def test_a_mention_of_the_subject_below_another_heading_is_no_clear_answer(
         ("What is it used for?", {"indications"}),
         ("When must it not be used?", {"contraindications"}),
         ("Who shouldnt have it?", {"contraindications"}),
+        ("Any reason not to?", {"contraindications"}),
         ("Is it allowed in gout?", {"contraindications"}),
         ("Which patient may have it?", set[str]()),
         ("How old is it?", set[str]()),

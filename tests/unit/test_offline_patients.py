@@ -102,6 +102,8 @@ def test_a_limit_that_leaves_the_patient_out_is_shown() -> None:
         ("66 yo man", "older patients"),
         ("eine 78-jährige Patientin", "older patients"),
         ("ein 9-jähriger Junge", "children"),
+        ("14/40, sick every morning", "pregnancy"),
+        ("the second trimester", "pregnancy"),
     ],
 )
 def test_an_age_names_a_group(text: str, group: str) -> None:
@@ -120,6 +122,17 @@ def test_what_is_said_of_the_class_is_near_to_what_is_asked_of_a_member() -> Non
     text = answer("zorbistatin and alcohol together?", other, of_class, dosage=["The usual amount is 5 mg a day."])
     assert order(text, of_class)
     assert not order(text, other, of_class)
+
+
+def test_what_is_said_of_the_class_of_a_medicine_that_is_not_loaded_is_quoted() -> None:
+    of_class = "Non-selective beta-blockers can cause spasms in plaxia."
+    passages = [{"cite": "[1]", "document": "Guide", "text": f"Metformin is no problem in plaxia.\n{of_class}"}]
+    search = ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": passages}))
+    found = {"results": [], "did_you_mean": [], "note": "timolol is not in the drug database.", "absent": True}
+    drugs = ToolOutput("search_drug_database", "{}", json.dumps(found))
+    text = compose("timolol drops in plaxia?", gather([search, drugs])).text
+    assert of_class in text
+    assert "Metformin" not in text
 
 
 def test_of_a_medicine_that_is_not_loaded_no_other_ones_dose_is_quoted() -> None:

@@ -177,6 +177,14 @@ def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, e
         ("bp 120/70", []),
         ("RR 24, sats 95", []),
         ("bm 3.1, awake", [("bm", "hypoglycemia")]),
+        ("found drowsy, CBG 2.1", [("cbg", "hypoglycemia")]),
+        ("QTc 490 on escitalopram", [("qtc", "prolonged QT interval")]),
+        ("QTc 440 on escitalopram", []),
+        ("HR 38 after the dose", [("hr", "bradycardia")]),
+        ("platelets 45, bleeding gums", [("platelets", "thrombocytopenia")]),
+        ("corrected calcium 3.1 mmol/L", [("corrected calcium", "hypercalcemia")]),
+        ("calcium 9.4 mg/dL", []),
+        ("Hb 78 g/L", [("hb", "anemia")]),
     ],
 )
 def test_a_value_outside_its_range_is_named(question: str, called: list[tuple[str, str]]) -> None:

@@ -196,3 +196,7 @@ def test_the_parts_of_contractions_are_not_searched_for() -> None:
 )
 def test_an_abbreviation_that_is_noise_in_a_drug_name_is_expanded(question: str, asked: str, meant: str) -> None:
     assert expanded(question, asked).same == (meant,)
+
+
+def test_all_spellings_of_a_nonproprietary_name_are_searched_for() -> None:
+    assert expanded("When is phytomenadione needed?", "phytomenadione").same == ("phytonadione", "vitamin k")

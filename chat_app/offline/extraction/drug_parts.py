@@ -56,7 +56,7 @@ _SECTIONS_OF: Final = {
 }
 _NOT_USED: Final = re.compile(
     r"\b(?:not|never|cannot|(?:ca|could|do|does|is|are|may|must|should|would|wo)n?['’]?t)(?: to)?(?: be)? "
-    r"(?:use|give|take|start|prescribe|have|get)[dnr]?\b",
+    r"(?:use|give|take|start|prescribe|have|get)[dnr]?\b|\breasons? (?:not|against)\b",
     re.IGNORECASE,
 )
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})

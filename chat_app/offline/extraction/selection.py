@@ -73,7 +73,10 @@ def _quotes(
 ) -> tuple[Scored, ...]:
     """Return the best of the units ``sharing`` terms with the question, with those of ``everything`` they need."""
     ranked = sorted(sharing, key=lambda each: -each.score)
-    enough = ranked[0].score - room.worse
+    # On a medicine, units with a bound that the patient's values fulfil come first if they score well enough.
+    doses = bool(question.subjects)
+    enough = next((each for each in ranked if doses and each.fits), ranked[0]).score - room.worse
+    ranked.sort(key=lambda each: not (doses and each.fits and each.score >= enough))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0

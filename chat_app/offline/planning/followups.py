@@ -152,7 +152,7 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
         if known:
             return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?"
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
-    if known and (_asks_part(rest) or _asks_dose(rest)):
+    if known and not _states(rest) and (_asks_part(rest) or _asks_dose(rest)):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
     renewed = with_new_values(before, rest)
     if renewed != before and len(terms(value_names(rest))) + 1 >= len(_words(rest)):

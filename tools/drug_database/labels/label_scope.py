@@ -96,7 +96,14 @@ def _has_own_label(hit: DrugHit) -> bool:
 
 
 def _is_of(label: Label, brand: str) -> bool:
-    return bool(brand) and fold_name(label.brand_name) == fold_name(brand)
+    """Return whether the label's brand is ``brand``, which may leave out a device (``HFA``) and no release (``XR``)."""
+    typed, own = fold_name(brand).split(), fold_name(label.brand_name).split()
+    more = own[len(typed) :]
+    return bool(typed) and own == [*typed, *more] and not any(_is_release(word) for word in more)
+
+
+def _is_release(word: str) -> bool:
+    return WORDS.typed.get(word, WORDS.releases.get(word)) in _RELEASES
 
 
 def covers(record: DrugRecord, label: Label, forms: Iterable[str]) -> bool | None:

@@ -160,7 +160,7 @@ _QUANTITIES: Final = (
     _Quantity("crcl|clcr|e?gfr|creatinine clearance|glomerular filtration rate", {"ml/min": 1}, (1, 200), alone=True),
     _Quantity("inr", {}, (0.5, 20)),
     _Quantity(
-        r"glucose|sugar|b[gs]l?|bms?|\w*zucker|glukose|glucosa|gl[iu]cemia",
+        r"glucose|sugar|c?b[gs]l?|bms?|\w*zucker|glukose|glucosa|gl[iu]cemia",
         _spelt({"mg/dl": 1, "mmol/l": 18}), (15, 1500),
         called=((0, 70, "hypoglycemia"), (180.1, math.inf, "hyperglycemia")),
     ),
@@ -173,7 +173,28 @@ _QUANTITIES: Final = (
         called=((0, 135, "hyponatremia"), (145.1, math.inf, "hypernatremia")),
     ),
     _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", _spelt({"mg/dl": 1, "µmol/l": 1 / 88.4}), (0.2, 25)),
-    _Quantity(r"ha?emoglobin|hb", _spelt({"g/dl": 1, "g/l": 0.1}), (2, 25)),
+    _Quantity(
+        r"magnesium|magnesio|mg2?\+", _spelt({"mmol/l": 1, "mg/dl": 0.411}), (0.2, 2.5),
+        called=((0, 0.7, "hypomagnesemia"),),
+    ),
+    _Quantity(
+        r"(?:corrected |adjusted )?(?:calcium|kalzium|calcio)|ca2?\+", _spelt({"mmol/l": 1, "mg/dl": 0.2495}), (1, 5),
+        called=((0, 2.2, "hypocalcemia"), (2.601, math.inf, "hypercalcemia")),
+    ),
+    _Quantity(
+        r"ha?emoglobin|hb|hgb", _spelt({"g/dl": 1, "g/l": 0.1}), (2, 25), called=((0, 12, "anemia"),)
+    ),
+    _Quantity(
+        r"platelets?|plts?|thrombozyten|plaquetas", {}, (1, 1500), called=((0, 150, "thrombocytopenia"),)
+    ),
+    _Quantity(
+        r"qtc?[bf]?(?: interval|-zeit)?", {"ms": 1, "msec": 1}, (300, 800),
+        called=((460.1, math.inf, "prolonged QT interval"),),
+    ),
+    _Quantity(
+        r"heart rate|hr|pulse|puls|herzfrequenz", {"/min": 1, "bpm": 1}, (20, 260),
+        called=((0, 50, "bradycardia"), (100.1, math.inf, "tachycardia")),
+    ),
     _Quantity(
         r"(?:blood |arterial |systolic )?pressure|s?bp|systolic|blutdruck|tensi[oó]n|presi[oó]n(?: arterial)?",
         {"mmhg": 1}, (50, 300), bounds=False,
@@ -181,8 +202,9 @@ _QUANTITIES: Final = (
     ),
 )  # fmt: skip
 """Of years that are no age, such as an interval, bounds are not read. The range of glucose is from the ADA's levels of
-hypoglycaemia and its goal after meals; those of the ions are a clinical laboratory's; those of the systolic pressure
-are from the guideline of the ACC and AHA (2017)."""
+hypoglycaemia and its goal after meals; those of the ions, haemoglobin and platelets are a clinical laboratory's; that
+of the QT interval is from the AHA, ACC and HRS (2009), the higher one of women; that of a slow heart rate is from the
+ACC, AHA and HRS (2018); those of the systolic pressure are from the guideline of the ACC and AHA (2017)."""
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
