@@ -83,8 +83,7 @@ class Delivery:
     async def events(self) -> AsyncGenerator[EventBatch | Notice, None]:
         """Yield the events that arrived together, and notices of waiting.
 
-        Raises:
-            ProviderError: The request failed after all retries, or the stream broke.
+        Raises ``ProviderError`` when the request failed after all retries, or the stream broke.
         """
         attempt = 0
         try:

@@ -59,18 +59,15 @@ class ModelClient(Protocol):
     def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
         """Open one response and iterate its events; leaving the block closes the connection.
 
-        The end of the iteration does not say how the response ended; only its terminal event does.
-
-        Raises:
-            ProviderError: On entering when the request fails; while iterating when the stream stalls or breaks.
+        The end of the iteration does not say how the response ended; only its terminal event does. Raises a
+        ``ProviderError`` on entering when the request fails, and while iterating when the stream stalls or breaks.
         """
         ...
 
     async def delete(self, response_id: str) -> None:
         """Erase a stored response; one that is gone, or that the server never keeps, is no error.
 
-        Raises:
-            ProviderError: The server cannot be reached, or refuses.
+        Raises ``ProviderError`` when the server cannot be reached, or refuses.
         """
         ...
 

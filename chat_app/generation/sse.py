@@ -32,11 +32,7 @@ class SSEDecoder:
         """The ``event:`` line of the event whose data was last returned; most JSON bodies repeat it as their type."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the data of each event that ``chunk`` completes.
-
-        Raises:
-            ProtocolViolation: A line or an event exceeds the limit.
-        """
+        """Yield the data of each event that ``chunk`` completes. Raises ``ProtocolViolation`` for one too large."""
         if self._after_cr and chunk:
             # The CR that ended the last chunk has ended its line already; an LF here belongs to it.
             chunk = chunk[1:] if chunk.startswith(b"\n") else chunk

@@ -49,11 +49,7 @@ class LocalEmbedder:
         self._embed: Any = None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of ``texts``.
-
-        Raises:
-            ApiError: 404 when no model is configured, 500 when it cannot be opened.
-        """
+        """Return the vectors of ``texts``. Raises ``ApiError``: 404 without a model, 500 when it cannot be opened."""
         if self._folder is None:
             raise ApiError(
                 404,

@@ -30,11 +30,7 @@ class ListQuery(BaseModel):
 
 
 def page_of(items: Sequence[Json], page: ListQuery) -> Json:
-    """Return one page of ``items``, which are oldest first.
-
-    Raises:
-        ApiError: 404 for an unknown cursor.
-    """
+    """Return one page of ``items``, which are oldest first. Raises ``ApiError`` 404 for an unknown cursor."""
     ordered = list(items) if page.order == "asc" else list(reversed(items))
     if page.after is not None:
         ordered = ordered[_place(ordered, page.after) + 1 :]

@@ -37,11 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 def create_app(config: OfflineConfig) -> FastAPI:
-    """Create the app of one data directory.
-
-    Raises:
-        ConfigurationError: The configuration is unsafe.
-    """
+    """Create the app of one data directory. Raises ``ConfigurationError`` when the configuration is unsafe."""
     config.check()
     database = Database(config.data_dir / "offline.sqlite3")
     app = FastAPI(title="Asclepius offline model server", lifespan=_lifespan, docs_url=None, redoc_url=None)

@@ -36,8 +36,7 @@ class Compacted(BaseModel):
 def compacted(items: Sequence[Json]) -> Compacted:
     """Compact a conversation, given oldest item first.
 
-    Raises:
-        ApiError: 400 when it contains an earlier compaction that cannot be read.
+    Raises ``ApiError`` 400 when it contains an earlier compaction that cannot be read.
     """
     kept = [item for item in opened(items) if item["type"] == "message" and item["role"] in _SPOKEN]
     bare = [{"type": "message", "id": item["id"], "role": item["role"], "content": text_of(item)} for item in kept]
@@ -50,8 +49,7 @@ def compacted(items: Sequence[Json]) -> Compacted:
 def opened(items: Sequence[Json]) -> list[Json]:
     """Expand the last compaction in ``items`` to its messages, and drop what they replace.
 
-    Raises:
-        ApiError: 400 for a compaction that this server did not make.
+    Raises ``ApiError`` 400 for a compaction that this server did not make.
     """
     places = [place for place, item in enumerate(items) if item["type"] == "compaction"]
     if not places:

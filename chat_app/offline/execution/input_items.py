@@ -17,9 +17,7 @@ async def resolve_references(given: Input | None, history: list[Json], find: Fin
     """Return the new items of a request as they are stored.
 
     ``find`` returns an item that the history does not contain. A reference to an item of the history adds nothing.
-
-    Raises:
-        ApiError: 404 for an unknown item.
+    Raises ``ApiError`` 404 for an unknown item.
     """
     if given is None:
         return []
@@ -39,11 +37,7 @@ async def resolve_references(given: Input | None, history: list[Json], find: Fin
 
 
 def check_calls(items: list[Json]) -> list[Json]:
-    """Return ``items`` if every function call has an output and every output a call.
-
-    Raises:
-        ApiError: 400 otherwise.
-    """
+    """Return ``items``. Raises ``ApiError`` 400 for a function call without an output, or an output without a call."""
     calls = {item["call_id"] for item in items if item["type"] == "function_call"}
     outputs = {item["call_id"] for item in items if item["type"] == "function_call_output"}
     for call_id in sorted(calls - outputs):
@@ -56,8 +50,7 @@ def check_calls(items: list[Json]) -> list[Json]:
 def fit_window(items: list[Json], window: int, *, truncate: bool) -> list[Json]:
     """Return the items that fit into ``window`` tokens; drop the oldest if ``truncate`` allows it.
 
-    Raises:
-        ApiError: 400 ``context_length_exceeded`` if they do not fit.
+    Raises ``ApiError`` 400 ``context_length_exceeded`` if they do not fit.
     """
     sizes = [count_tokens(text_of(item)) for item in items]
     total = sum(sizes)

@@ -44,11 +44,7 @@ class ResponseService:
         self._live: dict[str, ResponseTurn] = {}
 
     async def start(self, request: CreateResponse, *, known: Known = _NONE) -> ResponseTurn:
-        """Start the response to ``request``.
-
-        Raises:
-            ApiError: The request cannot be answered.
-        """
+        """Start the response to ``request``. Raises ``ApiError`` when it cannot be answered."""
         _check(request)
         if len(self._live) >= self._config.max_live:
             raise ApiError(

@@ -23,11 +23,7 @@ class FileStore:
         self._most_bytes = most_bytes
 
     async def add(self, filename: str, purpose: str, pieces: AsyncIterator[bytes], *, expires_in: int | None) -> Json:
-        """Store a file.
-
-        Raises:
-            ApiError: 413 when it exceeds the limit; nothing is stored.
-        """
+        """Store a file. Raises ``ApiError`` 413 when it exceeds the limit; nothing is stored then."""
         file_id = new_id("file")
         target = self.path(file_id)
         part = target.with_suffix(".part")
@@ -56,11 +52,7 @@ class FileStore:
         return size
 
     async def get(self, file_id: str) -> Json:
-        """Return a file's metadata.
-
-        Raises:
-            ApiError: 404 for an unknown or expired file.
-        """
+        """Return a file's metadata. Raises ``ApiError`` 404 for an unknown or expired file."""
         row = await self._database.row(
             "SELECT * FROM files WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (file_id, now())
         )

@@ -27,11 +27,7 @@ class UnreadableFileError(Exception):
 
 
 async def text_in_child(path: Path, suffix: Literal[".pdf", ".docx", ".html"]) -> str:
-    """Return the text of a file.
-
-    Raises:
-        UnreadableFileError: The file cannot be read.
-    """
+    """Return the text of a file. Raises ``UnreadableFileError``."""
     # The guideline library is large, so it loads with the first such file, in a thread.
     await asyncio.to_thread(import_module, "tools.documents.sandbox")
     from tools.documents.sandbox import run_job

@@ -81,11 +81,7 @@ class ResponseStore:
         await self._database.run(write)
 
     async def get(self, response_id: str) -> Json:
-        """Return a response.
-
-        Raises:
-            ApiError: 404 for an unknown or expired response.
-        """
+        """Return a response. Raises ``ApiError`` 404 for an unknown or expired one."""
         return (await self._row(response_id))[0]
 
     async def input_items(self, response_id: str) -> list[Json]:
@@ -103,8 +99,7 @@ class ResponseStore:
     async def history(self, response_id: str) -> list[Json]:
         """Return all items of the chain that ends with ``response_id``, including its output.
 
-        Raises:
-            ApiError: 400 ``previous_response_not_found`` for an unknown response.
+        Raises ``ApiError`` 400 ``previous_response_not_found`` for an unknown response.
         """
         rows = await self._database.rows(_CHAIN, {"id": response_id, "longest": LONGEST_CHAIN})
         if not rows:
@@ -131,11 +126,7 @@ class ResponseStore:
         return next((item for item in items if item["id"] == item_id), None)
 
     async def delete(self, response_id: str) -> None:
-        """Delete a response.
-
-        Raises:
-            ApiError: 404 for an unknown response.
-        """
+        """Delete a response. Raises ``ApiError`` 404 for an unknown one."""
 
         def remove(connection: sqlite3.Connection) -> int:
             return connection.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount

@@ -61,8 +61,7 @@ class Database:
     def open(self) -> sqlite3.Connection:
         """Open the file, and create its tables if it is new.
 
-        Raises:
-            ConfigurationError: The file is damaged, or another version wrote it.
+        Raises ``ConfigurationError`` when the file is damaged, or another version wrote it.
         """
         try:
             return self._open()

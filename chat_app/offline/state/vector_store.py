@@ -42,11 +42,7 @@ class VectorStoreState:
         return store_id
 
     async def get(self, store_id: str) -> Json:
-        """Return a store.
-
-        Raises:
-            ApiError: 404 for an unknown store.
-        """
+        """Return a store. Raises ``ApiError`` 404 for an unknown one."""
         return await self._database.run(lambda connection: _store(connection, store_id))
 
     async def all(self) -> list[Json]:
@@ -72,11 +68,7 @@ class VectorStoreState:
         return await self._database.run(write)
 
     async def delete(self, store_id: str) -> None:
-        """Delete a store.
-
-        Raises:
-            ApiError: 404 for an unknown store.
-        """
+        """Delete a store. Raises ``ApiError`` 404 for an unknown one."""
         if not await self._database.write("DELETE FROM vector_stores WHERE id = ?", (store_id,)):
             raise not_found("Vector store", store_id)
 
@@ -156,11 +148,7 @@ class VectorStoreState:
         return await self._database.run(lambda connection: _file(connection, store_id, file_id))
 
     async def files(self, store_id: str, *, status: str | None = None) -> list[Json]:
-        """Return the store's files, oldest first.
-
-        Raises:
-            ApiError: 404 for an unknown store.
-        """
+        """Return the store's files, oldest first. Raises ``ApiError`` 404 for an unknown store."""
         await self.get(store_id)
         rows = await self._database.rows(
             "SELECT * FROM vector_store_files WHERE store_id = ? AND (? IS NULL OR status = ?) "
@@ -205,11 +193,7 @@ class VectorStoreState:
 
 
 def touch(connection: sqlite3.Connection, store_id: str) -> Json:
-    """Record that a store was used, and return it.
-
-    Raises:
-        ApiError: 404 for an unknown store, 400 for an expired one.
-    """
+    """Return a store, and record its use. Raises ``ApiError``: 404 for an unknown one, 400 for an expired one."""
     found = _store(connection, store_id)
     if found["status"] == "expired":
         raise ApiError(400, f"Vector store {store_id[:80]} has expired.", param="vector_store_ids", code="expired")

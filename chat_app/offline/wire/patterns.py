@@ -48,8 +48,7 @@ Part = tuple[Any, Any]
 def matcher(pattern: str) -> SchemaValidator:
     """Return a validator of strings that hold ``pattern``, in time linear in their length.
 
-    Raises:
-        ValueError: The pattern is not supported.
+    Raises ``ValueError`` when the pattern is not supported.
     """
     text, _ = _rewritten_pattern(pattern)
     try:
@@ -61,18 +60,13 @@ def matcher(pattern: str) -> SchemaValidator:
 def pattern_size(pattern: str) -> int:
     """Return an upper bound on the compiled size of ``pattern``: about 0.7 µs and 100 bytes a unit.
 
-    Raises:
-        ValueError: The pattern is not supported.
+    Raises ``ValueError`` when the pattern is not supported.
     """
     return _SMALLEST_SIZE + _rewritten_pattern(pattern)[1]
 
 
 def parsed(pattern: str) -> Any:
-    """Return the parts of ``pattern`` as the standard library reads them.
-
-    Raises:
-        ValueError: Python cannot read the pattern, or it is too long.
-    """
+    """Return the parts of ``pattern`` as Python reads them. Raises ``ValueError`` when it cannot, or it is too long."""
     if len(pattern) > _LONGEST:
         raise ValueError(_TOO_LARGE)
     try:

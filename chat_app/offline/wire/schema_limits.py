@@ -76,11 +76,7 @@ def at_reference(root: Json, reference: str) -> Json:
 
 
 def check_schema(root: Json) -> Json:
-    """Return ``root`` unchanged.
-
-    Raises:
-        ValueError: A keyword has the wrong type, or the schema is too large.
-    """
+    """Return ``root``. Raises ``ValueError`` when a keyword has the wrong type, or the schema is too large."""
     left = _LEFT.get() or _Left()
     references: set[str] = set()
     waiting: list[tuple[Any, int]] = [(root, 0)]

@@ -20,11 +20,7 @@ _MOST_CHARACTERS_OF_LONG_ENUM: Final = 15_000
 
 
 def check_strict(schema: Json) -> None:
-    """Check a schema that ``check_schema`` has accepted.
-
-    Raises:
-        ValueError: The schema is larger than a strict one may be.
-    """
+    """Raise ``ValueError`` when a schema that ``check_schema`` has accepted is larger than a strict one may be."""
     found: Counter[str] = Counter()
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     while waiting:
