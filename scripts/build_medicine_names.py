@@ -23,7 +23,7 @@ from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.medicine_names import FILE
+from tools.drug_database.names.aliases import MEDICINE_NAMES
 from tools.drug_database.names.name_keys import DATA, base_moiety
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.storage.staging import Staging
@@ -106,7 +106,7 @@ def main() -> None:
     """Write the file from the paths that were given."""
     records = read_records([Path(path) for path in sys.argv[1:]])
     data = {"source": _SOURCE, "brands": brands_of(records), "substances": substances_of(records)}
-    (DATA / FILE).write_text(json.dumps(data, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+    (DATA / MEDICINE_NAMES).write_text(json.dumps(data, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

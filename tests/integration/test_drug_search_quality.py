@@ -14,8 +14,7 @@ from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, ImportReport
-from tools.drug_database.names.aliases import aliases, look_alike_groups
-from tools.drug_database.names.medicine_names import medicine_names
+from tools.drug_database.names.aliases import aliases, look_alike_groups, medicine_names
 from tools.drug_database.names.name_keys import base_moieties
 
 # The import of all directories takes a minute, and longer on a busy machine.

@@ -9,7 +9,6 @@ from tools.drug_database.labels.dose_limits import (
     clauses_with_amounts,
     daily_amounts,
     exceeds_labels,
-    highest_doses,
     stated_weight,
 )
 from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
@@ -28,8 +27,7 @@ RECORD = record(
 )
 
 
-def test_the_highest_dose_of_a_label_counts_each_dose_of_a_day() -> None:
-    assert highest_doses(RECORD) == {"mass": 640.0}
+def test_the_amount_of_a_day_counts_each_dose() -> None:
     assert daily_amounts("400 mg twice daily") == {"mass": 800.0}
     assert daily_amounts("10 mg/kg at 70 kg", 100) == {"mass": 1000.0}
     assert daily_amounts("5 mg/mL and 20 mg/dL, weight 70 kg") == {}

@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 
 from tools.drug_database.drug_search import Searcher, bare_expander
 from tools.drug_database.importers import demo
-from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.import_run import ImportJob, run_import
 from tools.drug_database.labels.record_rendering import cited_passage
@@ -29,10 +28,6 @@ ALIAS: Final = "asclepius_drugs"
 SEARCH_SECONDS: Final = 8.0
 _LOAD_SECONDS: Final = 300.0
 OnProgress = Callable[[ImportProgress], None]
-
-
-def _nothing(_: RowIntake) -> None:
-    """Read no file; for an import that only removes."""
 
 
 class DrugDatabase:
@@ -175,7 +170,7 @@ class DrugDatabase:
         if loaded == {source}:
             await self.clear()
             return
-        await self._import(ImportJob(read=_nothing, remove=frozenset({source})), progress)
+        await self._import(ImportJob(read=lambda _: None, remove=frozenset({source})), progress)
 
     async def aclose(self) -> None:
         """Close the connection to Milvus."""

@@ -1,8 +1,7 @@
 """What importers share: how one is registered, and the intake that counts every row it hands over."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from tools.drug_database.records.drug_record import Contribution, DataSource
@@ -15,29 +14,14 @@ _EVERY: Final = 2_000
 Row = TypeVar("Row")
 
 
-@dataclass
-class FileCount:
-    """The running count of one file's rows, with the fields of ``FileReport``."""
-
-    file: str
-    format: str
-    source: str
-    read: int = 0
-    kept: int = 0
-    merged: int = 0
-    refused: int = 0
-    reasons: Counter[str] = field(default_factory=Counter[str])
-    examples: list[RejectedRow] = field(default_factory=list[RejectedRow])
-
-
 class RowIntake:
     """Takes the rows of one import. Every row of ``rows`` ends in exactly one other call."""
 
     def __init__(self, staging: Staging, progress: Progress) -> None:
         self._staging = staging
         self._progress = progress
-        self._files: dict[str, FileCount] = {}
-        self._current: FileCount | None = None
+        self._files: dict[str, FileReport] = {}
+        self._current: FileReport | None = None
         self._items_before = 0
         self._put = 0
         self._total: int | None = None
@@ -62,7 +46,8 @@ class RowIntake:
         """
         self.close_file()
         self.sources[source.id] = source if source.date else source.model_copy(update={"date": entry.date})
-        count = self._current = self._files.setdefault(entry.name, FileCount(entry.name, kind, source.id))
+        new = FileReport(file=entry.name, format=kind, source=source.id)
+        count = self._current = self._files.setdefault(entry.name, new)
         self._items_before, self._put = self._staging.item_count(source.id), 0
         self._total = total
         self._report()
@@ -105,16 +90,16 @@ class RowIntake:
             count = self._files[orphan.file]
             count.merged -= 1
             self._refuse(count, orphan.line, "its product is not in the data")
-        return tuple(FileReport.model_validate(vars(count)) for count in self._files.values())
+        return tuple(self._files.values())
 
     @property
-    def _count(self) -> FileCount:
+    def _count(self) -> FileReport:
         if self._current is None:
             raise RuntimeError("a row outside of `rows`")
         return self._current
 
     @staticmethod
-    def _refuse(count: FileCount, line: int, reason: str) -> None:
+    def _refuse(count: FileReport, line: int, reason: str) -> None:
         count.refused += 1
         count.reasons[reason] += 1
         if len(count.examples) < EXAMPLES:

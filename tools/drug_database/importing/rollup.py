@@ -40,11 +40,12 @@ class Facts:
     def __init__(self) -> None:
         self._values: dict[str, tuple[str, list[str]]] = {}
 
-    def add(self, value: str, source: str) -> None:
-        """Add a value or product of one source."""
-        _, sources = self._values.setdefault(fold_name(value) or value, (value, []))
-        if source not in sources:
-            sources.append(source)
+    def add(self, values: Iterable[str], source: str) -> None:
+        """Add values of one source."""
+        for value in values:
+            _, sources = self._values.setdefault(fold_name(value) or value, (value, []))
+            if source not in sources:
+                sources.append(source)
 
     def __contains__(self, value: str) -> bool:
         return fold_name(value) in self._values
@@ -62,7 +63,6 @@ class _ProductBin:
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
 
     def add(self, product: Product, source: str) -> None:
-        """Add a value or product of one source."""
         for name in _MERGED:
             values: tuple[str, ...] = getattr(product, name)
             if values:
@@ -86,12 +86,12 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
     plain = _plain_words(ingredients, items)
     products: dict[tuple[str, tuple[str, ...], str], _ProductBin] = {}
     for item in items:
-        _collect(substances, item.substances, item.source)
-        _collect(rxcuis, item.rxcuis, item.source)
-        _collect(classes, item.drug_classes, item.source)
+        substances.add(item.substances, item.source)
+        rxcuis.add(item.rxcuis, item.source)
+        classes.add(item.drug_classes, item.source)
         for name in item.brand_names:
-            (brands if is_brand(name, plain) else synonyms).add(name, item.source)
-        _collect(synonyms, item.synonyms, item.source)
+            (brands if is_brand(name, plain) else synonyms).add([name], item.source)
+        synonyms.add(item.synonyms, item.source)
         for product in item.products:
             _file(products, _patched(product, patches.get((item.source, item.item))), item.source, plain)
     known = {fold_name(generic), *(fold_name(fact.value) for fact in substances.facts())}
@@ -154,11 +154,6 @@ def _plain_words(ingredients: Iterable[str], items: Iterable[Contribution]) -> f
     words = {word for name in ingredients for word in fold_name(name).split()}
     words |= {word for item in items for name in item.substances for word in fold_name(name).split()}
     return frozenset(words | _FORM_WORDS | salt_words().endings)
-
-
-def _collect(facts: Facts, values: Iterable[str], source: str) -> None:
-    for value in values:
-        facts.add(value, source)
 
 
 def _patched(product: Product, patch: Mapping[str, tuple[str, ...]] | None) -> Product:

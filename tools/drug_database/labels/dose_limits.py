@@ -75,11 +75,6 @@ def exceeds_labels(clause: str, records: Sequence[DrugRecord], weight: float = 0
     )
 
 
-def highest_doses(record: DrugRecord) -> dict[str, float]:
-    """Return for each kind of unit the highest dose of one day that a label of ``record`` states."""
-    return _highest((one.kind, one.amount) for one in _labelled(record, 0.0))
-
-
 def _labelled(record: DrugRecord, weight: float) -> list[_Dose]:
     """Return the doses of the labels; for a child, those by its weight where there are any."""
     texts = [

@@ -7,9 +7,8 @@ from typing import Final
 from tools.drug_database.labels.interaction_parties import medicine
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases, singular
-from tools.drug_database.names.known_names import not_loaded
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_resolution import NameCandidate
+from tools.drug_database.names.name_resolution import NameCandidate, not_loaded
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery, without_form
 from tools.drug_database.records.queries import DrugHit
 from tools.language.folding import fold_name

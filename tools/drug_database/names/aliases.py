@@ -5,19 +5,19 @@ never makes a record. So are the names that are known to be taken for one anothe
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final, Literal
 
 from pydantic import Field
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
-from tools.drug_database.names.medicine_names import MedicineNames, medicine_names
 from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
+MEDICINE_NAMES: Final = "medicine_names.json"
 LISTED: Final = "us_listed"
 """Source of the brands of ``data/medicine_names.json``."""
 _LONG_ENOUGH: Final = 6
@@ -54,6 +54,29 @@ class AliasFile(Frozen):
     sources: dict[str, str]
     names: tuple[NameAlias, ...]
     classes: tuple[ClassAlias, ...]
+
+
+class MedicineNames(Frozen):
+    """``data/medicine_names.json``: names in FDA's and NLM's files, which tell one that is not loaded from a slip.
+
+    A medicine with several ingredients is named by them, joined by ``and``.
+    """
+
+    source: str
+    brands: dict[str, tuple[str, ...]]
+    """The brands of each medicine."""
+    substances: tuple[str, ...]
+    """Substances, folded, with those of the vocabulary of labels."""
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield each brand with its medicine."""
+        return ((brand, medicine) for medicine, brands in self.brands.items() for brand in brands)
+
+
+@cache
+def medicine_names() -> MedicineNames:
+    """Return the shipped names."""
+    return shipped(MEDICINE_NAMES, MedicineNames)
 
 
 class Aliases:

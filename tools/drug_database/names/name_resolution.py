@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import LISTED, Aliases, ClassAlias, singular
-from tools.drug_database.names.foreign_names import english_forms
+from tools.drug_database.names.foreign_names import english_forms, international_keys, salt_in_english
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING, without_form
@@ -21,6 +22,8 @@ _SHORTEST_START: Final = 4
 _SHORTEST_ALONE: Final = 5
 _SHORTEST_PART: Final = 3
 """Letters of an abbreviated name, of one by itself with which other words begin as well, and of an abbreviated salt."""
+_LONG_ENOUGH: Final = 6
+"""Letters of a name that is known in its German or Spanish spelling as well."""
 _CLASS_SCORE: Final = 95.0
 _LONG_WORD: Final = 4
 _READ_AS: Final = "{} was read as {}."
@@ -111,6 +114,36 @@ def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
     found = index.exact(name)
     together = None if found else index.ingredient_set(re.split(r",| and ", name))
     return found if together is None else [Known(together, "generic", index.generics[together])]
+
+
+def known_name(aliases: Aliases, text: str) -> str:
+    """Return the name under which the vocabularies know the medicine ``text``, loaded or not; empty for other text."""
+    alias = aliases.name(text)
+    if alias is not None:
+        return alias.alias if alias.kind != "abbreviation" else ""
+    squeezed = fold_name(text).replace(" ", "")
+    exact, by_key = _substances(aliases)
+    if squeezed in exact:
+        return exact[squeezed]
+    if len(squeezed) >= _LONG_ENOUGH and not all(map(is_known_word, fold_name(text).split())):
+        (key,) = international_keys([squeezed])
+        alias = aliases.international(text)
+        return by_key.get(key) or (alias.alias if alias else salt_in_english(text))
+    return ""
+
+
+def not_loaded(index: NameIndex, aliases: Aliases, text: str) -> str:
+    """Return the known name of the medicine ``text`` where no record has it; empty for any other text."""
+    name = known_name(aliases, text)
+    return name if name and not named(index, aliases, name)[0] else ""
+
+
+@cache
+def _substances(aliases: Aliases) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the substances by their name without spaces, and by what their spellings in other languages share."""
+    exact = {name.replace(" ", ""): name for name in sorted(aliases.substances)}
+    long = [name for name in exact if len(name) >= _LONG_ENOUGH]
+    return exact, {key: exact[name] for key, name in zip(international_keys(long), long, strict=True)}
 
 
 def _candidate(known: Known) -> NameCandidate:

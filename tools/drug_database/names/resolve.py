@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.foreign_names import english_ions, ions_of, salt_in_english
-from tools.drug_database.names.known_names import not_loaded
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.names.name_resolution import (
@@ -21,6 +20,7 @@ from tools.drug_database.names.name_resolution import (
     leading,
     named,
     named_alone,
+    not_loaded,
     with_combinations,
 )
 from tools.drug_database.names.name_spans import NameSpan, find_spans

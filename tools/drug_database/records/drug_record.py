@@ -28,19 +28,9 @@ SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
 DOSE_SECTIONS: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 
 SECTION_TITLES: Final[dict[SectionName, str]] = {
-    "boxed_warning": "Boxed warning",
-    "indications": "Indications",
-    "dosage": "Dosage",
-    "contraindications": "Contraindications",
-    "warnings": "Warnings",
-    "interactions": "Interactions",
+    **{name: name.replace("_", " ").capitalize() for name in SECTIONS},
     "renal_dosing": "Renal impairment",
     "hepatic_dosing": "Hepatic impairment",
-    "pregnancy": "Pregnancy",
-    "lactation": "Lactation",
-    "pediatric_use": "Pediatric use",
-    "geriatric_use": "Geriatric use",
-    "overdosage": "Overdosage",
 }
 
 

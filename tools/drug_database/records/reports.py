@@ -1,8 +1,9 @@
 """Reports of an import and of the database's contents."""
 
+from collections import Counter
 from typing import Literal
 
-from pydantic import Field, computed_field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from tools.drug_database.records.drug_record import DataSource
 from tools.types import Frozen
@@ -29,8 +30,10 @@ class RejectedRow(Frozen):
     reason: str
 
 
-class FileReport(Frozen):
-    """Row counts of one file; ``read == kept + merged + refused`` always holds."""
+class FileReport(BaseModel):
+    """Row counts of one file; ``read == kept + merged + refused`` holds once all of it was read."""
+
+    model_config = ConfigDict(extra="forbid")
 
     file: str
     format: str
@@ -41,9 +44,9 @@ class FileReport(Frozen):
     merged: int = 0
     """Rows whose facts were added to another row's item."""
     refused: int = 0
-    reasons: dict[str, int] = Field(default_factory=dict)
+    reasons: Counter[str] = Field(default_factory=Counter[str])
     """Refused rows by reason."""
-    examples: tuple[RejectedRow, ...] = ()
+    examples: list[RejectedRow] = Field(default_factory=list[RejectedRow])
     """The first refused rows, at most 20 a file."""
 
     @computed_field  # type: ignore[prop-decorator]

@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import groupby
-from types import TracebackType
 from typing import Final, Literal, NamedTuple, Self
 
 import orjson
@@ -71,9 +70,7 @@ class Staging:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._db.close()
 
     def put(self, contribution: Contribution) -> None:
