@@ -65,15 +65,8 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     parser.add_argument("--embeddings", type=Path, help="directory of an embedding model, for /v1/embeddings")
     given = parser.parse_args(arguments)
     given.data_dir.mkdir(parents=True, exist_ok=True)
-    return OfflineConfig(
-        host=given.host,
-        port=given.port,
-        fd=given.fd,
-        data_dir=given.data_dir.absolute(),
-        embeddings=given.embeddings,
-        delta_ms=given.delta_ms,
-        key=OfflineSettings().offline_key,
-    )
+    given.data_dir = given.data_dir.absolute()
+    return OfflineConfig(**vars(given), key=OfflineSettings().offline_key)
 
 
 def _listen(config: OfflineConfig) -> socket.socket:

@@ -42,13 +42,12 @@ class ApiGuard:
             return
         headers = Headers(scope=scope)
         refusal = None if scope["path"] in _OPEN else self._refusal(headers)
-        if scope["type"] == "websocket":
-            if refusal is not None:
-                await send({"type": "websocket.close", "code": 1008, "reason": "a bearer key is required"})
-                return
+        if scope["type"] == "http":
+            await self._http(scope, receive, _with_request_id(send), headers, refusal)
+        elif refusal is not None:
+            await send({"type": "websocket.close", "code": 1008, "reason": "a bearer key is required"})
+        else:
             await self._app(scope, receive, send)
-            return
-        await self._http(scope, receive, _with_request_id(send), headers, refusal)
 
     async def _http(
         self, scope: Scope, receive: Receive, send: Send, headers: Headers, refusal: ApiError | None

@@ -1,6 +1,7 @@
 """Routes of ``/v1/responses``."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from itertools import islice
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
@@ -77,14 +78,13 @@ async def retrieve(response_id: str, request: Request, query: Annotated[Retrieve
         return json_response(turn.response)
     response = await _store(request).get(response_id)
     if query.stream:
-        return _stream(_replay(response, lambda number: number >= first))
+        return _stream(_replay(response, first))
     return json_response(response)
 
 
-async def _replay(response: Json, wanted: Callable[[int], bool]) -> AsyncIterator[bytes]:
-    for event in event_encoding.replay(response):
-        if wanted(event["sequence_number"]):
-            yield event_encoding.encode(event)
+async def _replay(response: Json, first: int) -> AsyncIterator[bytes]:
+    for event in islice(event_encoding.replay(response), first, None):
+        yield event_encoding.encode(event)
 
 
 @router.get("/{response_id}/input_items")

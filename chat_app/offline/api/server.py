@@ -57,10 +57,10 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.add_api_route("/v1/models", _models, methods=["GET"], responses=ERRORS)
     app.add_api_route("/v1/models/{model:path}", _model, methods=["GET"], responses=ERRORS)
     app.openapi = lambda: describe(app, asks_for_key=config.key is not None)  # type: ignore[method-assign]
-    app.add_exception_handler(ApiError, _api_error)
-    app.add_exception_handler(RequestValidationError, _validation_error)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _server_error)
+    app.exception_handler(ApiError)(_api_error)
+    app.exception_handler(RequestValidationError)(_validation_error)
+    app.exception_handler(HTTPException)(_http_error)
+    app.exception_handler(Exception)(_server_error)
     key = None if config.key is None else config.key.get_secret_value()
     app.add_middleware(ApiGuard, key=key, max_body=config.max_body, max_upload=config.max_file)
     return app
@@ -112,24 +112,18 @@ def _model_object(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": _CREATED, "owned_by": "asclepius", "shutdown_date": None}
 
 
-async def _api_error(_: Request, error: Exception) -> Response:
-    if not isinstance(error, ApiError):
-        raise error
+async def _api_error(_: Request, error: ApiError) -> Response:
     response = json_response(error.body(), error.status)
     response.headers.update(error.headers)
     return response
 
 
-async def _validation_error(_: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise error
+async def _validation_error(_: Request, error: RequestValidationError) -> Response:
     found = from_validation(error.errors())
     return json_response(found.body(), found.status)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise error
+async def _http_error(request: Request, error: HTTPException) -> Response:
     body = error_body(
         f"{error.detail}: see the API's description for its URLs and methods.", kind="invalid_request_error"
     )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from chat_app.offline.wire.errors import ApiError
 from chat_app.offline.wire.objects import new_id, stored_item, text_of
@@ -26,15 +26,8 @@ _SPOKEN: Final = frozenset({"user", "assistant"})
 _MESSAGES: Final[TypeAdapter[list[MessageIn]]] = TypeAdapter(list[MessageIn])
 
 
-class Compacted(BaseModel):
-    """The ``output`` for the client, and the messages ``kept`` in it."""
-
-    output: list[Json]
-    kept: list[Json]
-
-
-def compacted(items: Sequence[Json]) -> Compacted:
-    """Compact a conversation, given oldest item first.
+def compacted(items: Sequence[Json]) -> tuple[list[Json], list[Json]]:
+    """Compact a conversation, given oldest item first, and return the client's items and the messages kept in them.
 
     Raises ``ApiError`` 400 when it contains an earlier compaction that cannot be read.
     """
@@ -43,7 +36,7 @@ def compacted(items: Sequence[Json]) -> Compacted:
     sealed = base64.b64encode(zlib.compress(orjson.dumps(bare))).decode()
     asked = [item for item in kept if item["role"] == "user"]
     item = {"type": "compaction", "id": new_id("cmp"), "encrypted_content": sealed}
-    return Compacted(output=[*asked, item], kept=kept)
+    return [*asked, item], kept
 
 
 def opened(items: Sequence[Json]) -> list[Json]:

@@ -75,14 +75,14 @@ class ResponseService:
         _check_given(request.input, request.previous_response_id)
         history = await self._history(request.previous_response_id)
         items = opened([*history, *await resolve_references(request.input, history, self._store.item)])
-        made = compacted(items)
+        output, kept = compacted(items)
         read = objects.read_tokens(items, request.instructions or "")
         return {
             "id": objects.new_id("resp"),
             "object": "response.compaction",
             "created_at": objects.now(),
-            "output": made.output,
-            "usage": objects.usage(read, made.kept),
+            "output": output,
+            "usage": objects.usage(read, kept),
         }
 
     def _run(self, turn: ResponseTurn, request: CreateResponse, items: list[Json]) -> None:

@@ -76,27 +76,20 @@ class FileStore:
     async def delete(self, file_id: str) -> None:
         """Delete a file, also from all vector stores."""
         await self.get(file_id)
+        await self._remove(file_id)
 
+    async def expire(self) -> None:
+        """Delete expired files."""
+        for row in await self._database.rows("SELECT id FROM files WHERE expires_at <= ?", (now(),)):
+            await self._remove(row["id"])
+
+    async def _remove(self, file_id: str) -> None:
         def remove(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM vector_store_files WHERE file_id = ?", (file_id,))
             connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
         await self._database.run(remove)
         await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
-
-    async def expire(self) -> None:
-        """Delete expired files."""
-
-        def read(connection: sqlite3.Connection) -> list[str]:
-            rows = connection.execute("SELECT id FROM files WHERE expires_at <= ?", (now(),)).fetchall()
-            connection.execute(
-                "DELETE FROM vector_store_files WHERE file_id IN (SELECT id FROM files WHERE expires_at <= ?)", (now(),)
-            )
-            connection.execute("DELETE FROM files WHERE expires_at <= ?", (now(),))
-            return [row["id"] for row in rows]
-
-        for file_id in await self._database.run(read):
-            await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
 
 
 def _file(row: sqlite3.Row) -> Json:

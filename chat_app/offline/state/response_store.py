@@ -144,16 +144,8 @@ class ResponseStore:
 
     async def expire(self) -> int:
         """Delete expired and surplus responses; return their number."""
-
-        def remove(connection: sqlite3.Connection) -> int:
-            gone = connection.execute("DELETE FROM responses WHERE expires_at <= ?", (now(),)).rowcount
-            return (
-                gone
-                + connection.execute(
-                    "DELETE FROM responses WHERE id IN "
-                    "(SELECT id FROM responses ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
-                    (MOST_RESPONSES,),
-                ).rowcount
-            )
-
-        return await self._database.run(remove)
+        return await self._database.write(
+            "DELETE FROM responses WHERE expires_at <= ? "
+            "OR id IN (SELECT id FROM responses ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
+            (now(), MOST_RESPONSES),
+        )

@@ -138,10 +138,8 @@ def _score(bm25: float, text: str, wanted: set[str]) -> float:
     return 0.5 * covered + 0.5 * (1 - math.exp(-max(bm25, 0.0) * math.log(2) / _BM25_HALF))
 
 
-def matches_filter(condition: Filter | None, attributes: Json) -> bool:
+def matches_filter(condition: Filter, attributes: Json) -> bool:
     """Whether a file with ``attributes`` passes. An attribute that is missing passes only ``ne`` and ``nin``."""
-    if condition is None:
-        return True
     if isinstance(condition, CompoundFilter):
         results = (matches_filter(part, attributes) for part in condition.filters)
         return all(results) if condition.type == "and" else any(results)

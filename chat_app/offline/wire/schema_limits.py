@@ -1,8 +1,11 @@
 """Refuses JSON schemas that are malformed or too large to read, or whose patterns are.
 
-The schemas of one request share one limit. Whether a value can be filled in is tried by ``schema_filling``.
+The schemas of one request share one limit. Whether a value can be filled in is tried by ``schema_filling``. Those of
+strict tools and formats are held to the limits of OpenAI's structured outputs:
+https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,6 +32,14 @@ _TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "n
 _COUNTED: Final = ("Items", "Length", "Properties", "Contains")
 _MOST_PATTERN_SIZE: Final = 200_000
 """The compiled size of all different patterns of a request: about 0.15 s and 20 MB."""
+_LONG_ENUM: Final = 250
+_MOST_OF_STRICT: Final = {
+    "properties": 5_000,
+    "enum values": 1_000,
+    "characters in names, enum values and constants": 120_000,
+}
+_MOST_LEVELS: Final = 10
+_MOST_CHARACTERS_OF_LONG_ENUM: Final = 15_000
 
 
 @dataclass(slots=True)
@@ -181,6 +192,40 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 """Whether the value of a keyword has the right form."""
 _BOUNDS: Final = (("minimum", "maximum"), *((f"min{what}", f"max{what}") for what in _COUNTED))
+
+
+def check_strict(schema: Json) -> None:
+    """Raise ``ValueError`` when a schema that ``check_schema`` has accepted is larger than a strict one may be."""
+    found: Counter[str] = Counter()
+    waiting: list[tuple[Any, int]] = [(schema, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        if isinstance(node, bool):
+            continue
+        found.update(_sizes(node))
+        level += "properties" in node
+        if level > _MOST_LEVELS:
+            raise ValueError(f"a strict schema has at most {_MOST_LEVELS} levels of nesting")
+        waiting += ((part, level) for part in children_of(node))
+    for what, most in _MOST_OF_STRICT.items():
+        if found[what] > most:
+            raise ValueError(f"a strict schema has at most {most:,} {what}")
+
+
+def _sizes(node: Json) -> dict[str, int]:
+    """Return what a part of a schema has of each kind that is limited."""
+    properties, enum = node.get("properties", {}), node.get("enum", [])
+    if len(enum) > _LONG_ENUM and _characters(enum) > _MOST_CHARACTERS_OF_LONG_ENUM:
+        raise ValueError(
+            f"a strict enum of more than {_LONG_ENUM} values has at most {_MOST_CHARACTERS_OF_LONG_ENUM:,} characters"
+        )
+    names = [*properties, *node.get("$defs", {}), *node.get("definitions", {})]
+    sizes = (len(properties), len(enum), _characters([*names, *enum, node.get("const")]))
+    return dict(zip(_MOST_OF_STRICT, sizes, strict=True))
+
+
+def _characters(values: list[Any]) -> int:
+    return sum(len(value) for value in values if isinstance(value, str))
 
 
 CheckedSchema = Annotated[Json, AfterValidator(check_schema)]

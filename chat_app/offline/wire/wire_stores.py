@@ -1,13 +1,12 @@
 """Request bodies of ``/v1/vector_stores``."""
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from chat_app.offline.wire.requests import Filter, RankingOptions
-from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata
 
-Json = dict[str, Any]
 Attributes = Annotated[
     dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)] | bool | float],
     Field(max_length=16),
