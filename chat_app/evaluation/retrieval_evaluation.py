@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tools.embeddings.embedders import Embedder
 from tools.errors import SourceRejected
-from tools.guidelines.search.passage_index import TermsRow, VectorRow
 from tools.guidelines.search.retrieval import Retriever
 from tools.language.term_weights import weight_of
 from tools.language.terms import terms
 from tools.milvus.connection import MilvusConnection
+from tools.milvus.passage_collection import PassageRow
 
 _VERSION = "evaluation"
 CUT = 10
@@ -107,13 +107,13 @@ def evaluate_retrieval(
 
 def _index(collection: BeirCollection, retriever: Retriever, found: PassageTerms, progress: Progress) -> None:
     keys = list(collection.passages)
-    rows = [TermsRow(key, _VERSION, found[key]) for key in keys]
+    rows = [PassageRow(key, _VERSION, found[key]) for key in keys]
     retriever.terms.add(rows, progress=lambda done, _: progress("indexing", done, len(keys)))
     if retriever.embedder is not None and retriever.vectors is not None:
         for at in range(0, len(keys), 256):
             part = keys[at : at + 256]
             made = retriever.embedder.embed([collection.passages[key] for key in part])
-            retriever.vectors.add([VectorRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
+            retriever.vectors.add([PassageRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
             progress("embedding", at + len(part), len(keys))
     retriever.settle()
 

@@ -15,9 +15,10 @@ from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.support.services import milvus_lite_server
 from tools.errors import ToolUnavailable
-from tools.guidelines.search.passage_index import TermsIndex, VectorIndex, VectorRow
+from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
 from tools.milvus.connection import MilvusConnection, ServerFailed
 from tools.milvus.lite_server import SharedMilvusLite
+from tools.milvus.passage_collection import PassageRow
 
 NAMES = [f"collection_{number}" for number in range(10)]
 CALLERS = 8
@@ -79,7 +80,7 @@ def test_an_index_file_that_was_written_in_part_is_not_read(connection: MilvusCo
     """The server cannot finish the file, as on a full disk; later it can."""
     server = server_process(tmp_path)
     index = VectorIndex(connection, "vectors", 4)
-    index.add([VectorRow(str(number), "version", [number, 1.0, 0.0, 0.0]) for number in range(1000)])
+    index.add([PassageRow(str(number), "version", [number, 1.0, 0.0, 0.0]) for number in range(1000)])
     server.rlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
     with pytest.raises(ServerFailed):
         index.settle()

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tools.guidelines.search.passage_index import TermsIndex, TermsRow
+from tools.guidelines.search.passage_index import TermsIndex
 from tools.milvus.connection import MilvusConnection
+from tools.milvus.passage_collection import PassageRow
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ class NotingConnection(MilvusConnection):
 def test_what_was_written_is_waited_for_once_and_then_read_without_waiting(milvus_uri: str) -> None:
     connection = NotingConnection(milvus_uri)
     index = TermsIndex(connection, f"test_{uuid4().hex[:12]}")
-    index.add([TermsRow("guideline:a@1:0", "a@1", ["fever"])])
+    index.add([PassageRow("guideline:a@1:0", "a@1", ["fever"])])
     index.settle()
     assert connection.noted == ["create_collection: Bounded", "search: Strong"]
 

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any, Generic, TypeVar
 
 from tools.errors import IndexMismatch
 from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed, one_of
 
 T = TypeVar("T")
+Content = TypeVar("Content")
 
 BATCH = 500
 CALL_SECONDS = 8.0
@@ -36,10 +38,18 @@ class Hit:
     score: float
 
 
-class PassageCollection:
-    """What the collections of terms and of vectors share. A row belongs to one version of one document."""
+@dataclass(frozen=True, slots=True)
+class PassageRow(Generic[Content]):
+    """A passage of one version of a document, and the ``content`` that it is searched by: its terms, or its vector."""
 
-    fields: frozenset[str]
+    id: str
+    version: str
+    content: Content
+
+
+class PassageCollection(Generic[Content]):
+    """What the collections of terms and of vectors share."""
+
     search_field: str
 
     def __init__(self, connection: MilvusConnection, name: str) -> None:
@@ -73,8 +83,8 @@ class PassageCollection:
                 if not self._exists():
                     raise
         described = self._call(lambda client: client.describe_collection(self.name, timeout=CALL_SECONDS))
-        names = frozenset(str(field["name"]) for field in described["fields"])
-        if names != self.fields or not self._fits(described["fields"]):
+        names = {str(field["name"]) for field in described["fields"]}
+        if names != {"id", "version", self.search_field} or not self._fits(described["fields"]):
             raise IndexMismatch(
                 f"The guideline index {self.name!r} was written by another version of the app. "
                 "Run `asclepius guidelines reindex` to build it again from the stored originals."
@@ -112,9 +122,36 @@ class PassageCollection:
         self._call(lambda client: client.drop_collection(self.name, timeout=CALL_SECONDS))
         self._checked = False
 
-    # -- for the kinds of collection
+    def add(self, rows: Sequence[PassageRow[Content]], *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Write ``rows``; they are searched fast only after ``settle``."""
+        self._ensure()
+        for at in range(0, len(rows), BATCH):
+            self._upsert(rows[at : at + BATCH])
+            if progress is not None:
+                progress(min(at + BATCH, len(rows)), len(rows))
+
+    def _upsert(self, rows: Sequence[PassageRow[Content]]) -> None:
+        batch = [{"id": row.id, "version": row.version, self.search_field: self._stored(row.content)} for row in rows]
+        self._call(lambda client: client.upsert(self.name, batch, timeout=WRITE_SECONDS))
 
     def _create(self, client: Any) -> None:
+        types = import_module("pymilvus").DataType
+        schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("id", types.VARCHAR, is_primary=True, max_length=ID_BYTES)
+        schema.add_field("version", types.VARCHAR, max_length=VERSION_BYTES)
+        indexes = client.prepare_index_params()
+        self._add_search_field(schema, indexes, types)
+        indexes.add_index("version", index_type="INVERTED")
+        client.create_collection(
+            self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY
+        )
+
+    # -- for the kinds of collection
+
+    def _add_search_field(self, schema: Any, indexes: Any, types: Any) -> None:
+        raise NotImplementedError
+
+    def _stored(self, content: Content) -> Any:
         raise NotImplementedError
 
     def _probe(self) -> Any:
@@ -123,16 +160,6 @@ class PassageCollection:
     def _fits(self, fields: Sequence[dict[str, Any]]) -> bool:
         del fields
         return True
-
-    def _write(self, rows: list[dict[str, Any]], progress: Callable[[int, int], None] | None) -> None:
-        self._ensure()
-        for at in range(0, len(rows), BATCH):
-            self._upsert(rows[at : at + BATCH])
-            if progress is not None:
-                progress(min(at + BATCH, len(rows)), len(rows))
-
-    def _upsert(self, batch: list[dict[str, Any]]) -> None:
-        self._call(lambda client: client.upsert(self.name, batch, timeout=WRITE_SECONDS))
 
     def _find(self, data: Any, versions: Sequence[str], limit: int) -> list[Hit]:
         self._ensure()

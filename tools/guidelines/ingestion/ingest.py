@@ -15,10 +15,10 @@ from pathlib import Path
 from tools.documents.models import READER, Extraction
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage
-from tools.guidelines.search.passage_index import TermsRow, VectorRow
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import as_document, current_version, document_of, passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
+from tools.milvus.passage_collection import PassageRow
 
 EMBED_AT_ONCE = 64
 SUFFIXES = {
@@ -209,14 +209,16 @@ def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, repor
             made = embedder.embed([stored.with_section for stored in part])
             vectors.add(
                 [
-                    VectorRow(passage_id(ref, stored.number), str(ref), vector)
+                    PassageRow(passage_id(ref, stored.number), str(ref), vector)
                     for stored, vector in zip(part, made, strict=True)
                 ]
             )
             report("embedding", at + len(part), len(passages))
     found = store.indexed_terms(ref)
-    rows = [TermsRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages]
-    retriever.terms.add(rows, progress=report.stage("indexing"))
+    retriever.terms.add(
+        [PassageRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages],
+        progress=report.stage("indexing"),
+    )
 
 
 def clean_up(store: LibraryStore, retriever: Retriever) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tools.embeddings.embedders import Embedder
@@ -42,7 +42,7 @@ class Retrieved:
     """Candidates, best first, with the terms that were searched for."""
 
     question: tuple[str, ...]
-    candidates: tuple[PassageCandidate, ...]
+    candidates: tuple[Hit, ...]
 
 
 class Retriever:
@@ -98,35 +98,35 @@ class Retriever:
                 self._warned = True
             return []
 
+    def _collections(self) -> Iterator[TermsIndex | VectorIndex]:
+        yield self.terms
+        if self.vectors is not None:
+            yield self.vectors
+
     def load(self) -> None:
         """Load the collections so that the first search is fast."""
-        self.terms.load()
-        if self.vectors is not None:
-            self.vectors.load()
+        for collection in self._collections():
+            collection.load()
 
     def delete_versions(self, versions: Sequence[str]) -> None:
         """Delete the passages of these versions."""
-        self.terms.delete_versions(versions)
-        if self.vectors is not None:
-            self.vectors.delete_versions(versions)
+        for collection in self._collections():
+            collection.delete_versions(versions)
 
     def settle(self) -> None:
         """Wait until all writes can be searched."""
-        self.terms.settle()
-        if self.vectors is not None:
-            self.vectors.settle()
+        for collection in self._collections():
+            collection.settle()
 
     def drop(self) -> None:
         """Remove the collections with all rows."""
-        self.terms.drop()
-        if self.vectors is not None:
-            self.vectors.drop()
+        for collection in self._collections():
+            collection.drop()
 
     def check(self) -> None:
         """Check the server and the collections. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
-        self.terms.check()
-        if self.vectors is not None:
-            self.vectors.check()
+        for collection in self._collections():
+            collection.check()
 
 
 def _shares(expansion: QueryExpansion, asked: Sequence[str]) -> dict[str, float]:
@@ -153,50 +153,33 @@ def _in_other_words(question: str, expansion: QueryExpansion) -> str:
     return f"{question} ({', '.join(same)})" if same else question
 
 
-@dataclass(frozen=True, slots=True)
-class PassageCandidate:
-    """A passage with its score, and the raw scores of the searches that found it (None: not among their best)."""
-
-    id: str
-    score: float
-    bm25: float | None
-    cosine: float | None
-
-
-def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[PassageCandidate]:
-    """Merge two lists by rank, best first. An empty second list leaves the order of the first."""
-    bm25 = {hit.id: hit.score for hit in by_terms}
-    cosine = {hit.id: hit.score for hit in by_vector}
-    if not cosine:
-        top = max(bm25.values(), default=1.0) or 1.0
-        return [PassageCandidate(hit.id, hit.score / top, hit.score, None) for hit in by_terms]
-    terms_scaled, dense_scaled = _scaled(bm25), _scaled(cosine)
-    fused: list[PassageCandidate] = []
-    for key in {**bm25, **cosine}:
-        score = (1 - DENSE_SHARE) * terms_scaled.get(key, 0.0) + DENSE_SHARE * dense_scaled.get(key, 0.0)
-        fused.append(PassageCandidate(key, score, bm25.get(key), cosine.get(key)))
-    return sorted(fused, key=lambda candidate: -candidate.score)
+def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Hit]:
+    """Merge two lists by their scaled scores, best first. An empty second list leaves the order of the first."""
+    if not by_vector:
+        top = max((hit.score for hit in by_terms), default=1.0) or 1.0
+        return [Hit(hit.id, hit.score / top) for hit in by_terms]
+    bm25, cosine = _scaled(by_terms), _scaled(by_vector)
+    fused = [
+        Hit(key, (1 - DENSE_SHARE) * bm25.get(key, 0.0) + DENSE_SHARE * cosine.get(key, 0.0))
+        for key in {**bm25, **cosine}
+    ]
+    return sorted(fused, key=lambda hit: -hit.score)
 
 
-def _scaled(scores: Mapping[str, float]) -> dict[str, float]:
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    return {key: (score - low) / ((high - low) or 1.0) for key, score in scores.items()}
+def _scaled(hits: Sequence[Hit]) -> dict[str, float]:
+    low, high = min((hit.score for hit in hits), default=0.0), max((hit.score for hit in hits), default=0.0)
+    return {hit.id: (hit.score - low) / ((high - low) or 1.0) for hit in hits}
 
 
 def by_closeness(
-    candidates: Sequence[PassageCandidate],
-    question: Sequence[str],
-    terms_of: Callable[[str], Sequence[str]],
-    weight: Weight,
-) -> list[PassageCandidate]:
+    candidates: Sequence[Hit], question: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
+) -> list[Hit]:
     """Raise candidates in which the question's terms are close together."""
     raised = [
         replace(each, score=each.score + CLOSENESS * closeness(question, terms_of(each.id), weight))
         for each in candidates
     ]
-    return sorted(raised, key=lambda candidate: -candidate.score)
+    return sorted(raised, key=lambda hit: -hit.score)
 
 
 def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
