@@ -32,6 +32,7 @@ from tools.types import (
     FunctionOutput,
     FunctionType,
     Phrase,
+    StreamingFunctionOutput,
     ToolPresentation,
     ToolProgress,
     ToolResult,
@@ -124,13 +125,8 @@ class FunctionTool:
     ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
         """Run one call: yield its progress items, then its output.
 
-        Args:
-            function: The call that the model made; keyword arguments can take its place.
-            given: Values of hidden parameters.
-            **arguments: The arguments, without a ``Function``.
-
-        Raises:
-            TypeError: A parameter in ``given`` is not hidden.
+        The call is the ``function`` that the model asked for, or else has these ``arguments``. ``given`` are values of
+        hidden parameters; raises ``TypeError`` for another one.
         """
         if not self.hidden.issuperset(given or ()):
             raise TypeError(f"{self.name}: only hidden parameters can be given")
@@ -165,12 +161,7 @@ class FunctionTool:
 
     async def acall(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
         """Return the output of one call; takes what ``astream`` takes."""
-        last: ToolProgress | FunctionOutput | None = None
-        async with aclosing(self.astream(function, **arguments)) as items:
-            async for item in items:
-                last = item
-        assert isinstance(last, FunctionOutput), "every call ends in one"  # noqa: S101
-        return last
+        return await StreamingFunctionOutput(self.astream(function, **arguments)).drained()
 
     def call(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
         """Like ``acall``, without an event loop; raises ``RuntimeError`` inside one."""

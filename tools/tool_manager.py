@@ -12,7 +12,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tools.function_tool import FunctionTool
-from tools.types import Function, FunctionDefinition, FunctionOutput, ToolPresentation, ToolProgress, ToolSource
+from tools.types import (
+    Function,
+    FunctionDefinition,
+    FunctionOutput,
+    StreamingFunctionOutput,
+    ToolPresentation,
+    ToolProgress,
+    ToolSource,
+)
 
 _THREADS = 32
 
@@ -84,12 +92,7 @@ class ToolManager:
 
     async def execute(self, function: Function, *, allowed: Iterable[str] | None = None) -> FunctionOutput:
         """Run one call and return its output."""
-        last: ToolProgress | FunctionOutput | None = None
-        async with aclosing(self.stream(function, allowed=allowed)) as items:
-            async for item in items:
-                last = item
-        assert isinstance(last, FunctionOutput), "every call ends in one"  # noqa: S101
-        return last
+        return await StreamingFunctionOutput(self.stream(function, allowed=allowed)).drained()
 
     def _limit(self, tool: FunctionTool) -> asyncio.Semaphore:
         # A semaphore belongs to one event loop, and ``Runner.call`` runs a new loop each time.

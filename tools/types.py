@@ -203,6 +203,12 @@ class StreamingFunctionOutput:
                 else:
                     yield item
 
+    async def drained(self) -> FunctionOutput:
+        """Return the output of the call, once it has ended."""
+        async for _ in self.astream():
+            pass
+        return self.function_output
+
     def stream(self) -> Iterator[ToolProgress]:
         """Like ``astream``, without an event loop; raises ``RuntimeError`` inside one."""
         return iterate_sync(self.astream())

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from chat_app.generation.delivery import Chaining, ChainingByModel, Delivery
 from chat_app.generation.model_client import ModelClient, ResponseRequest
-from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify_ended, notify_started
+from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify
 from chat_app.generation.output import GeneratorOutput, OutputProcessor, PydanticProcessor
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_fold import ResponseFold
@@ -89,12 +89,12 @@ class Generator(Generic[T]):
         kwargs = dict(prompt_kwargs or {})
         call = GeneratorCall(self.prompt, asked, kwargs, {**self.model_kwargs, **fields})
         observers = tuple(self._observers)
-        notify_started(observers, call)
+        notify(observers, lambda observer: observer.call_started(call))
         try:
             request = self._request(call)
         except Exception as error:
             call.error_type, call.seconds = type(error).__name__, call.elapsed()
-            notify_ended(observers, call, None)
+            notify(observers, lambda observer: observer.call_ended(call, None))
             raise
         chaining = self.chaining(request.model)
         delivery = Delivery(self.model_client, request, call, max_retries=self.max_retries, chaining=chaining)

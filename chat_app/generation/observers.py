@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -51,22 +50,11 @@ class GeneratorObserver(Protocol):
         """Handle the end of ``call``; ``output`` is None when it could not start."""
 
 
-def notify_started(observers: Sequence[GeneratorObserver], call: GeneratorCall) -> None:
-    """Call ``call_started`` of all observers."""
-    _notify([partial(observer.call_started, call) for observer in observers])
-
-
-def notify_ended(
-    observers: Sequence[GeneratorObserver], call: GeneratorCall, output: GeneratorOutput[Any] | None
-) -> None:
-    """Call ``call_ended`` of all observers."""
-    _notify([partial(observer.call_ended, call, output) for observer in observers])
-
-
-def _notify(observers: Sequence[Callable[[], None]]) -> None:
-    for observe in observers:
+def notify(observers: Sequence[GeneratorObserver], tell: Callable[[GeneratorObserver], None]) -> None:
+    """Call ``tell`` with each observer."""
+    for observer in observers:
         try:
-            observe()
+            tell(observer)
         except Exception as error:  # noqa: BLE001 - an observer must not break what it observes
             # Without the message, which may quote what the observer was told.
             frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -16,7 +16,7 @@ from chat_app.errors import AsclepiusError, ProviderError
 from chat_app.events import Notice, Outcome, RawResponsesStreamEvent
 from chat_app.generation.delivery import Delivery
 from chat_app.generation.model_client import EventBatch
-from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify_ended
+from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify
 from chat_app.generation.outcomes import NO_TERMINAL_EVENT, exception_outcome
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.response_objects import Response, Usage
@@ -127,11 +127,11 @@ class GeneratorOutput(Generic[T]):
             self.error = GenerationError(stage="processing", message=self.outcome.message)
         elif self._parse is not None and fold.text:
             self._read(self._parse, fold.text)
-        if self._call is not None:
-            self._call.seconds = self._call.elapsed()
-            self._call.error_type = type(failure).__name__ if failure else None
-            self._call.stopped = failure is None and not fold.ended
-            notify_ended(self._observers, self._call, self)
+        if (call := self._call) is not None:
+            call.seconds = call.elapsed()
+            call.error_type = type(failure).__name__ if failure else None
+            call.stopped = failure is None and not fold.ended
+            notify(self._observers, lambda observer: observer.call_ended(call, self))
 
     def _read(self, parse: Callable[[str], T], text: str) -> None:
         try:

@@ -201,7 +201,7 @@ class ResponseFold:
 
     def abandon(self) -> list[Update]:
         """Return the text that was held back when the response broke off."""
-        return [update for message in self._messages for update in self._shown.abandoned(message)]
+        return [update for message in self._messages for update in self._shown.flushed(message, broke_off=True)]
 
     def _lifecycle(self, event: ResponseLifecycleEvent) -> list[Update]:
         known, self.response_id = self.response_id, event.response_id or self.response_id

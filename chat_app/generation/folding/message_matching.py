@@ -8,8 +8,18 @@ that equals the streamed text adds nothing, one that continues it adds the rest,
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from chat_app.generation.folding.comparisons import agree, compact, equal, is_broken, same_index
-from chat_app.generation.folding.text_parts import Change, PartKind, Place, StreamedMessage, StreamedPart
+from chat_app.generation.folding.text_parts import (
+    Change,
+    PartKind,
+    Place,
+    StreamedMessage,
+    StreamedPart,
+    agree,
+    compact,
+    equal,
+    is_broken,
+    same_index,
+)
 from chat_app.generation.text_buffer import TextBuffer
 
 M = TypeVar("M")

@@ -76,19 +76,15 @@ class ShownText:
             updates += self._replaced(message, shown, found) if replaces else found
         return updates
 
-    def flushed(self, message: StreamedMessage) -> list[Update]:
-        """Return what was held back of a message that has ended."""
+    def flushed(self, message: StreamedMessage, *, broke_off: bool = False) -> list[Update]:
+        """Return what was held back of a message that has ended; where it broke off, no call that has begun."""
         if (shown := self._shown.get(message.key)) is None:
             return []
         updates = self._said(message, shown, shown.thoughts.feed("", ended=True))
-        return updates + self._pieces(message, shown, shown.calls.close()) if shown.calls else updates
-
-    def abandoned(self, message: StreamedMessage) -> list[Update]:
-        """Return the text that was held back of a message that broke off."""
-        if (shown := self._shown.get(message.key)) is None:
-            return []
-        updates = self._said(message, shown, shown.thoughts.feed("", ended=True))
-        return updates + self._pieces(message, shown, shown.calls.abandon()) if shown.calls else updates
+        if shown.calls:
+            pieces = shown.calls.abandon() if broke_off else shown.calls.close()
+            updates += self._pieces(message, shown, pieces)
+        return updates
 
     def citation(self, message: StreamedMessage, annotation: object) -> list[Update]:
         """Return the update for an annotation of ``message``, which servers send several times."""

@@ -1,7 +1,7 @@
 """The function calls of one response while they stream: each is ready once, whatever its ids."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -152,8 +152,8 @@ class StreamedCalls:
 
     def _nearest(self, calls: Sequence[_Call], index: int | None) -> _Call | None:
         """Return the call at ``index``, or else the last one."""
-        fits: Callable[[_Call], bool] = lambda call: index is not None and call.index == index  # noqa: E731
-        return next((call for call in reversed(calls) if fits(call)), calls[-1] if calls else None)
+        last = calls[-1] if calls else None
+        return next((call for call in reversed(calls) if index is not None and call.index == index), last)
 
 
 def _filled(item: FunctionCallItem, call: _Call) -> FunctionCallItem:
