@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tools.embeddings.embedders import Embedder
 from tools.errors import SourceRejected
 from tools.guidelines.search.retrieval import Retriever
-from tools.language.term_weights import weight_of
-from tools.language.terms import terms
+from tools.language.terms import terms, weight_of
 from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import PassageRow
 

@@ -17,7 +17,8 @@ from pymilvus import MilvusClient
 from tests.support.drugs import drug_database, ndc_row, write_ndc
 from tests.support.services import wait_until
 from tests.support.waiting import loop_turns
-from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress
+from tools.drug_database import DrugDatabase, DrugQuery
+from tools.drug_database.records.reports import ImportProgress
 from tools.errors import ToolError
 
 PROJECT = Path(__file__).resolve().parent.parent.parent

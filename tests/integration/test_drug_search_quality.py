@@ -13,9 +13,10 @@ import pytest
 from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
-from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, ImportReport
+from tools.drug_database import DrugDatabase, DrugQuery
 from tools.drug_database.names.aliases import aliases, look_alike_groups, medicine_names
 from tools.drug_database.names.name_keys import base_moieties
+from tools.drug_database.records.reports import ImportProgress, ImportReport
 
 # The import of all directories takes a minute, and longer on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

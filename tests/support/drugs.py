@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
+from tools.drug_database import DrugDatabase, DrugRecord
 from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_keys import record_key
+from tools.drug_database.records.reports import ImportReport
 from tools.drug_database.storage.staging import Staging
 
 NDC_COLUMNS = (

@@ -14,8 +14,7 @@ from tools.documents.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, 
 from tools.guidelines.search.passage_index import dimension_of, passage_weights, question_weights
 from tools.guidelines.search.retrieval import closeness, fuse
 from tools.guidelines.storage.document_store import document_id
-from tools.language.term_weights import weight_of
-from tools.language.terms import clean, terms
+from tools.language.terms import clean, terms, weight_of
 from tools.milvus.passage_collection import Hit
 
 

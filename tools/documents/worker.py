@@ -9,7 +9,6 @@ import errno
 import gc
 import resource
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -90,19 +89,12 @@ def _run(job: Job) -> dict[str, object]:
     from tools.documents.passages import passages
     from tools.documents.version_files import write_version
 
-    extraction = extract(job.path, job.suffix, progress=_progress())
+    extraction = extract(job.path, job.suffix, progress=lambda done, total: _say({"done": done, "total": total}))
     title = extraction.title or job.title
     write_version(job.out, title, extraction.pages, passages(extraction))
     facts = extraction.model_copy(update={"pages": (), "title": title})
     (job.out / "facts.json").write_bytes(facts.model_dump_json().encode())
     return {}
-
-
-def _progress() -> Callable[[int, int], None]:
-    def say(done: int, total: int) -> None:
-        _say({"done": done, "total": total})
-
-    return say
 
 
 def _say(message: dict[str, object]) -> None:

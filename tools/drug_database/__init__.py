@@ -2,24 +2,7 @@
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.drug_tools import drug_tools
-from tools.drug_database.records.drug_record import DataSource, DrugRecord, Fact, Label, Product
-from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
-from tools.drug_database.records.reports import DrugDatabaseStats, FileReport, ImportProgress, ImportReport
+from tools.drug_database.records.drug_record import DataSource, DrugRecord
+from tools.drug_database.records.queries import DrugQuery
 
-__all__ = [
-    "DataSource",
-    "DrugDatabase",
-    "DrugDatabaseStats",
-    "DrugHit",
-    "DrugQuery",
-    "DrugRecord",
-    "DrugSearchResult",
-    "Fact",
-    "FileReport",
-    "ImportProgress",
-    "ImportReport",
-    "Label",
-    "Match",
-    "Product",
-    "drug_tools",
-]
+__all__ = ["DataSource", "DrugDatabase", "DrugQuery", "DrugRecord", "drug_tools"]

@@ -59,21 +59,11 @@ class DrugDatabase:
 
     async def named(self, text: str) -> list[DrugRecord]:
         """Return the medicines that ``text`` names, in their order; near spellings do not count."""
-
-        def read(client: Client) -> list[DrugRecord]:
-            state = self._searcher.snapshot(client)
-            return self._searcher.named(client, state, text) if state else []
-
-        return await self._read(read, SEARCH_SECONDS)
+        return await self._read(lambda client: self._searcher.named(client, text), SEARCH_SECONDS)
 
     async def record(self, key: str) -> DrugRecord | None:
         """Return the whole record of a key such as ``metformin``; None when there is none."""
-
-        def read(client: Client) -> DrugRecord | None:
-            state = self._searcher.snapshot(client)
-            return self._searcher.records(client, state, [key]).get(key) if state else None
-
-        return await self._read(read, SEARCH_SECONDS)
+        return await self._read(lambda client: self._searcher.record(client, key), SEARCH_SECONDS)
 
     async def passage(self, passage_id: str) -> Passage | None:
         """Return the record or label section that an answer cited; None when its text has changed since."""

@@ -158,16 +158,23 @@ class Searcher:
             ),
         )
 
-    def named(self, client: Client, state: DrugSnapshot, text: str) -> list[DrugRecord]:
+    def named(self, client: Client, text: str) -> list[DrugRecord]:
         """Return the records of the medicines whose names are inside ``text``, in their order."""
+        if (state := self.snapshot(client)) is None:
+            return []
         spans = find_spans(state.index, aliases(), understand(text))
         named = [span.found[0] for span in spans if not span.aside and span.found[0].how != "class"]
         keys = list(dict.fromkeys(state.index.keys[one.entry] for one in named))[:_MOST_NAMED]
         records = self.records(client, state, keys)
         return [records[key] for key in keys if key in records]
 
+    def record(self, client: Client, key: str) -> DrugRecord | None:
+        """Return the whole record of ``key``; None when there is none."""
+        state = self.snapshot(client)
+        return self.records(client, state, [key]).get(key) if state else None
+
     def records(self, client: Client, state: DrugSnapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
-        """Whole records by key."""
+        """Return whole records by key."""
         if not keys:
             return {}
         wanted, fields = one_of("key", keys), ["key", "body", "pieces"]

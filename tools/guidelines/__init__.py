@@ -3,14 +3,7 @@
 from tools.embeddings.embedders import Embedder, open_embedder
 from tools.guidelines.guideline_tool import guideline_tools, passage_tool
 from tools.guidelines.library import GuidelineLibrary
-from tools.guidelines.models import (
-    Document,
-    FolderReport,
-    GuidelineSearchResult,
-    IngestProgress,
-    RefusedFile,
-    SearchFilter,
-)
+from tools.guidelines.models import Document, FolderReport, IngestProgress, RefusedFile, SearchFilter
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import erase_files
 
@@ -19,7 +12,6 @@ __all__ = [
     "Embedder",
     "FolderReport",
     "GuidelineLibrary",
-    "GuidelineSearchResult",
     "IngestProgress",
     "RefusedFile",
     "Scope",

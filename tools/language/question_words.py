@@ -9,8 +9,7 @@ from typing import Final
 
 from tools.language.folding import without_accents
 from tools.language.query_expansion import QueryExpansion
-from tools.language.term_weights import Weight
-from tools.language.terms import terms
+from tools.language.terms import Weight, terms
 from tools.language.vocabulary.common_words import ranks, rareness
 from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list

@@ -1,4 +1,4 @@
-"""Terms that are indexed, and the cleaning of what extraction leaves between words.
+"""Terms that are indexed, their weights, and the cleaning of what extraction leaves between words.
 
 The words of a passage are the words of its page. Only what carries no meaning is changed: white space, ligatures,
 soft hyphens, and hyphens at line ends.
@@ -6,9 +6,10 @@ soft hyphens, and hyphens at line ends.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from tools.language.stemming import stem
 from tools.language.word_forms import usual_form
 from tools.language.word_lists import word_entries, word_list
 
+Weight = Callable[[str], float]
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
 _SPACE = re.compile(r"\s+")
 _LIGATURES = str.maketrans(
@@ -74,6 +76,16 @@ def _with_eponyms(tokens: Sequence[str]) -> list[str]:
 def _eponyms() -> dict[str, frozenset[str]]:
     """Return the names that are ordinary words, each with the words before which they are none."""
     return {name: frozenset(words.split()) for name, words in word_entries("eponyms").items()}
+
+
+def weight_of(counts: Mapping[str, int], passages: int) -> Weight:
+    """Return the BM25 weight of terms, from ``counts[term]`` of ``passages``; largest for unknown terms."""
+
+    def weight(term: str) -> float:
+        count = counts.get(term, 0)
+        return math.log(1 + (passages - count + 0.5) / (count + 0.5))
+
+    return weight
 
 
 @lru_cache(maxsize=200_000)

@@ -11,7 +11,7 @@ from itertools import islice
 from tools.documents.models import READER
 from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, Match, QuestionTerm, SearchFilter
 from tools.guidelines.search.retrieval import Retrieved, Retriever
-from tools.guidelines.storage.catalog import LibrarySnapshot, as_passage, names, parse_passage_id
+from tools.guidelines.storage.catalog import LibrarySnapshot, as_passage, parse_passage_id
 from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
@@ -51,7 +51,7 @@ class LibrarySearch:
     ) -> GuidelineSearchResult:
         """Return the best ``limit`` passages of the documents in ``chosen``, including those of ``scope``."""
         snapshot = self._shelves.snapshot(scope)
-        refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
+        refs = [str(ref) for ref in _without_doubles(snapshot.refs(chosen), snapshot)]
         expansion = with_corrections(question, expansion or QueryExpansion(), snapshot.counts)
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))

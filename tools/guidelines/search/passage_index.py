@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tools.language.term_weights import Weight
+from tools.language.terms import Weight
 from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import Hit, PassageCollection
 

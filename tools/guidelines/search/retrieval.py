@@ -15,8 +15,7 @@ from tools.errors import ToolUnavailable
 from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
 from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import asked_terms, for_ranking
-from tools.language.term_weights import Weight
-from tools.language.terms import terms
+from tools.language.terms import Weight, terms
 from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import Hit
 

@@ -2,13 +2,12 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tools.documents.models import StoredPassage
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, SearchFilter
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
-from tools.language.term_weights import weight_of
+from tools.language.terms import weight_of
 from tools.types import Passage
 
 
@@ -148,8 +147,3 @@ def parse_passage_id(text: str) -> tuple[VersionRef, int] | None:
     if kind != "guideline" or ref is None or not number.isascii() or not number.isdigit():
         return None
     return ref, int(number)
-
-
-def names(refs: Iterable[VersionRef]) -> Sequence[str]:
-    """Return the versions as texts."""
-    return [str(ref) for ref in refs]

@@ -21,6 +21,7 @@ import unicodedata
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Self
 
@@ -269,13 +270,8 @@ def _latin_words(text: str) -> list[str]:
 
 
 def _line_offsets(path: Path) -> list[int]:
-    data = path.read_bytes()
-    offsets = [0] if data else []
-    at = data.find(b"\n")
-    while 0 <= at < len(data) - 1:
-        offsets.append(at + 1)
-        at = data.find(b"\n", at + 1)
-    return offsets
+    with path.open("rb") as lines:
+        return [0, *accumulate(map(len, lines))][:-1]
 
 
 def _write(path: Path, data: bytes) -> None:

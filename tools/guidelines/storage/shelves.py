@@ -192,16 +192,12 @@ def erase_files(folder: Path, scope: Scope) -> bool:
 
 
 def _together(library: LibrarySnapshot, own: LibrarySnapshot) -> LibrarySnapshot:
+    counts = Counter(library.counts)
+    counts.update(own.counts)
     return LibrarySnapshot(
         stamp=(*library.stamp, *own.stamp),
         live={**library.live, **own.live},
         passages=library.passages + own.passages,
-        counts=_added(library.counts, own.counts),
+        counts=counts,
         unreadable=library.unreadable | own.unreadable,
     )
-
-
-def _added(library: Counter[str], own: Counter[str]) -> Counter[str]:
-    counts = Counter(library)
-    counts.update(own)
-    return counts
