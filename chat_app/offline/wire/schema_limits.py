@@ -6,13 +6,14 @@ https://developers.openai.com/api/docs/guides/structured-outputs#supported-schem
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator
+from annotated_types import Predicate
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
 from chat_app.offline.wire.patterns import matcher, pattern_size
 
@@ -28,7 +29,6 @@ _SCHEMAS: Final = ("items", "additionalProperties", "not", "if", "then", "else")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _MAPS: Final = ("properties", "$defs", "definitions", "patternProperties")
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 _COUNTED: Final = ("Items", "Length", "Properties", "Contains")
 _MOST_PATTERN_SIZE: Final = 200_000
 """The compiled size of all different patterns of a request: about 0.15 s and 20 MB."""
@@ -50,8 +50,8 @@ class _Left:
     pattern_size: int = _MOST_PATTERN_SIZE
     patterns: set[str] = field(default_factory=set)
 
-    def take_parts(self, number: int) -> None:
-        self.parts -= number
+    def take_part(self) -> None:
+        self.parts -= 1
         if self.parts < 0:
             raise ValueError(TOO_LARGE)
 
@@ -98,12 +98,13 @@ def check_schema(root: Json) -> Json:
         if not isinstance(node, dict):
             raise ValueError("each part of a schema is an object")  # noqa: TRY004 - pydantic reports value errors
         _check_keywords(node)
-        left.take_parts(1)
+        left.take_part()
         if depth > DEEPEST:
             raise ValueError(TOO_LARGE)
         if "pattern" in node:
             left.take_pattern(node["pattern"])
-        references.update(each for each in [node.get("$ref")] if each is not None)
+        if "$ref" in node:
+            references.add(node["$ref"])
         waiting += ((part, depth + 1) for part in children_of(node))
     merged: dict[str, int] = {}
     try:
@@ -143,7 +144,8 @@ def children_of(node: Json) -> Iterator[Any]:
 
 
 def _check_keywords(node: Json) -> None:
-    wrong = next((key for key, fits in _KEYWORDS.items() if key in node and not fits(node[key])), None)
+    forms = _KEYWORDS.items()
+    wrong = next((key for key, form in forms if key in node and not form.validator.isinstance_python(node[key])), None)
     if wrong is not None:
         raise ValueError(f"the keyword '{wrong}' of the schema has a wrong value")
     for least, most in _BOUNDS:
@@ -155,42 +157,25 @@ def _check_keywords(node: Json) -> None:
         raise ValueError(f"more than {_UNIQUE} unique items cannot be made")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer() and value >= 0
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _are_kinds(value: object) -> bool:
-    return value in _TYPES if isinstance(value, str) else _is_list_of(value, _TYPES.__contains__) and bool(value)
-
-
-def _is_list_of(value: object, fits: Callable[[Any], bool]) -> bool:
-    return isinstance(value, list) and all(map(fits, value))
-
-
-_KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    **dict.fromkeys(_MAPS, lambda value: isinstance(value, dict)),
-    **dict.fromkeys(_LISTS, lambda value: isinstance(value, list)),
-    **dict.fromkeys(_NUMBERS, _is_number),
-    **dict.fromkeys((f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED), _is_count),
-    "multipleOf": lambda value: _is_number(value) and value > 0,
-    "type": _are_kinds,
-    "enum": lambda value: isinstance(value, list) and bool(value),
-    "required": lambda value: _is_list_of(value, _is_text) and len(value) <= _LONGEST_LIST,
-    "pattern": _is_text,
-    "format": _is_text,
-    "$ref": lambda value: _is_text(value) and value.startswith("#") and len(value) <= _LONGEST_REFERENCE,
+_Type = Literal["string", "number", "integer", "boolean", "object", "array", "null"]
+_Count = Annotated[float, Field(ge=0), Predicate(float.is_integer)]
+_FORMS: Final[dict[str, Any]] = {
+    **dict.fromkeys(_MAPS, dict[str, Any]),
+    **dict.fromkeys(_LISTS, list[Any]),
+    **dict.fromkeys(_NUMBERS, float),
+    **dict.fromkeys((f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED), _Count),
+    "multipleOf": Annotated[float, Field(gt=0)],
+    "type": _Type | Annotated[list[_Type], Field(min_length=1)],
+    "enum": Annotated[list[Any], Field(min_length=1)],
+    "required": Annotated[list[str], Field(max_length=_LONGEST_LIST)],
+    "pattern": str,
+    "format": str,
+    "$ref": Annotated[str, Field(pattern="^#", max_length=_LONGEST_REFERENCE)],
 }
-"""Whether the value of a keyword has the right form."""
+_KEYWORDS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    key: TypeAdapter(form, config=ConfigDict(strict=True)) for key, form in _FORMS.items()
+}
+"""The form that the value of each keyword has."""
 _BOUNDS: Final = (("minimum", "maximum"), *((f"min{what}", f"max{what}") for what in _COUNTED))
 
 
