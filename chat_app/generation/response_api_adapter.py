@@ -139,12 +139,10 @@ class ResponseAPIAdapter:
         """See ``ModelClient.delete``."""
         try:
             await self._client.responses.delete(response_id, timeout=_PING_TIMEOUT)
-        except openai.APIStatusError as error:
-            # 405 and 501: a server that keeps no responses.
-            if error.status_code not in {404, 405, 501}:
-                raise _provider_error(error, chained=False) from None
         except openai.OpenAIError as error:
-            raise _provider_error(error, chained=False) from None
+            # 405 and 501: a server that keeps no responses.
+            if getattr(error, "status_code", None) not in {404, 405, 501}:
+                raise _provider_error(error, chained=False) from None
 
     async def ping(self) -> None:
         """See ``ModelClient.ping``; requests the list of models, which costs nothing."""

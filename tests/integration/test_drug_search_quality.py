@@ -14,8 +14,8 @@ from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery
-from tools.drug_database.names.aliases import aliases, look_alike_groups, medicine_names
-from tools.drug_database.names.name_keys import base_moieties
+from tools.drug_database.names.aliases import LOOK_ALIKES, LookAlikeFile, aliases, medicine_names
+from tools.drug_database.names.name_keys import base_moieties, shipped
 from tools.drug_database.records.reports import ImportProgress, ImportReport
 
 # The import of all directories takes a minute, and longer on a busy machine.
@@ -165,7 +165,7 @@ async def test_the_brands_that_are_known_beyond_the_database_stand_in_the_files(
 def test_tall_man_letters_that_are_marked_stand_in_the_directory(shared: Path) -> None:
     with zipfile.ZipFile(shared / "data/drugs/ndctext_2015-12.zip") as archive:
         words = set(re.findall(r"\b[A-Za-z]*[a-z][A-Z]{2,}[A-Za-z]*", archive.read("product.txt").decode("cp1252")))
-    marked = {name for group in look_alike_groups() for name in group.tall_in_files}
+    marked = {name for group in shipped(LOOK_ALIKES, LookAlikeFile).groups for name in group.tall_in_files}
     assert len(marked) >= 10
     assert marked <= {word.lower() for word in words}
 

@@ -233,10 +233,8 @@ def _goes_on(tail: str, head: str) -> bool:
 
 
 def _last_prose(blocks: Sequence[Block]) -> int | None:
-    for at in range(len(blocks) - 1, -1, -1):
-        if blocks[at].body and blocks[at].kind in {"text", "item"}:
-            return at
-    return None
+    prose = (at for at in reversed(range(len(blocks))) if blocks[at].body and blocks[at].kind in {"text", "item"})
+    return next(prose, None)
 
 
 def _first_prose(blocks: Sequence[Block]) -> int | None:

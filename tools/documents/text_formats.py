@@ -1,7 +1,7 @@
 """Parse Markdown, plain text and HTML into blocks. Runs in the worker process."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 
 from tools.documents.models import Block, BlockKind, Extraction, PageContent, TableRows
@@ -42,9 +42,7 @@ def read_markdown(text: str) -> Extraction:
     if front:
         facts = {key: value.strip("\"'") for key, value in _FIELD.findall(front[1]) if key in _FACTS}
         text = text[front.end() :]
-    blocks = tuple(_markdown_blocks(text.splitlines()))
-    title = facts.pop("title", "") or next((block.text for block in blocks if block.kind == "heading"), "")
-    return Extraction(title=title, paged=False, pages=(_page(blocks),), **_facts(facts))
+    return _extraction(_markdown_blocks(text.splitlines()), facts)
 
 
 def read_plain(text: str) -> Extraction:
@@ -58,7 +56,7 @@ def read_plain(text: str) -> Extraction:
         kind: BlockKind = "heading" if alone else "item" if _ITEM.match(part) else "text"
         blocks.append(Block(kind=kind, text=words, level=1 if alone else 0))
     title = blocks[0].text if blocks and blocks[0].kind == "heading" else ""
-    return Extraction(title=title, paged=False, pages=(_page(tuple(blocks)),))
+    return Extraction(title=title, paged=False, pages=(PageContent(number=1, blocks=tuple(blocks)),))
 
 
 def read_html(text: str) -> Extraction:
@@ -66,18 +64,15 @@ def read_html(text: str) -> Extraction:
     parser = _HtmlReader()
     parser.feed(text)
     parser.close()
-    blocks = tuple(parser.finished())
-    facts = {key: value for key, value in parser.facts.items() if key in _FACTS}
-    title = facts.pop("title", "") or next((block.text for block in blocks if block.kind == "heading"), "")
-    return Extraction(title=title, paged=False, pages=(_page(blocks),), **_facts(facts))
+    return _extraction(parser.finished(), parser.facts)
 
 
-def _facts(found: dict[str, str]) -> dict[str, str]:
-    return {key: clean(value)[:300] for key, value in found.items()}
-
-
-def _page(blocks: tuple[Block, ...]) -> PageContent:
-    return PageContent(number=1, blocks=blocks)
+def _extraction(blocks: Iterable[Block], facts: Mapping[str, str]) -> Extraction:
+    """Return the blocks as one page with the facts; a title that these lack is the first heading."""
+    page = PageContent(number=1, blocks=tuple(blocks))
+    found = {key: clean(value)[:300] for key, value in facts.items()}
+    title = facts.get("title") or next((block.text for block in page.blocks if block.kind == "heading"), "")
+    return Extraction(**{**found, "title": title}, paged=False, pages=(page,))
 
 
 def _markdown_blocks(lines: Sequence[str]) -> Iterator[Block]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -127,11 +128,7 @@ def places(needle: str, source: Folded, whole_in: str | None) -> Iterator[Span]:
 
 def _longest(most: int, fits: Callable[[int], bool]) -> int:
     """Return the largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+    return bisect_left(range(1, most + 1), True, key=lambda size: not fits(size))
 
 
 def is_quotable(text: str) -> bool:

@@ -20,17 +20,8 @@ from tools.language.word_lists import word_entries, word_list
 Weight = Callable[[str], float]
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
 _SPACE = re.compile(r"\s+")
-_LIGATURES = str.maketrans(
-    {
-        "\ufb00": "ff",
-        "\ufb01": "fi",
-        "\ufb02": "fl",
-        "\ufb03": "ffi",
-        "\ufb04": "ffl",
-        "\ufb05": "st",
-        "\ufb06": "st",
-    }
-)
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+"""Those of Latin letters, such as \ufb01, spelt out."""
 _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
 """What ``clean`` has to change in a text, but for spaces around it."""
 _TOKEN = re.compile(r"[^\W_]+")

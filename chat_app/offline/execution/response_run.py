@@ -158,12 +158,11 @@ class TurnRunner:
                 continue
             if left is not None:
                 left = _fit(item, left)
-            if item["type"] == "function_call" and left is not None and left < 0:
-                response["status"] = "incomplete"
-                break
-            await self._stream(turn, item, index, paced=paced)
-            response["output"] = [*response["output"], item]
-            if left is not None and left < 0:
+            is_cut = left is not None and left < 0
+            if not (is_cut and item["type"] == "function_call"):
+                await self._stream(turn, item, index, paced=paced)
+                response["output"] = [*response["output"], item]
+            if is_cut:
                 response["status"] = "incomplete"
                 break
 
@@ -181,11 +180,7 @@ class TurnRunner:
                 shown = [asdict(found) | {"score": round(found.score, 4)} for found in results]
                 return (pending or {}) | {"results": shown if wanted else None}
             case Answer(text, citations):
-                annotations: list[Json] = [
-                    {"type": "file_citation", "index": c.index, "file_id": c.file_id, "filename": c.filename}
-                    for c in citations
-                ]
-                return objects.message_item(text, annotations)
+                return objects.message_item(text, [{"type": "file_citation", **asdict(mark)} for mark in citations])
 
     async def _stream(self, turn: ResponseTurn, item: Json, index: int, *, paced: bool) -> None:
         events = list(event_encoding.contents(item, index))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -24,6 +23,7 @@ _DOSE: Final = re.compile(r"\bdos(?:e|ing|age|is)|[\w-]dosis|\bhow (?:much|many)
 _CLAUSE: Final = re.compile(r"[,;:?!()]|\.(?!\d)")
 _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
 _RESCUES: Final = re.compile("overdos|poison|anaphyla", re.IGNORECASE)
+_NOTES: Final[dict[str, dict[str, str]]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
 _LETTERS: Final = 6
 """Letters by which a word of an indication is found in the question, in any of the languages."""
 _GENERAL: Final = re.compile(r"overdos|poison|emerg|treat|indica|suspec|includ|patient|medici|condit")
@@ -74,7 +74,7 @@ def dose_clauses(question: str) -> Iterable[str]:
 
 def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, name: str = "") -> JsonValue:
     """Return a row that quotes nothing and says whom to call."""
-    said = _notes().get(language, _notes()[_DEFAULT])[kind].format(name=name)
+    said = _NOTES.get(language, _NOTES[_DEFAULT])[kind].format(name=name)
     return {"medicines": [name] if name else [], "mentions": 0, "note": said}
 
 
@@ -111,9 +111,3 @@ def _indications(record: DrugRecord, emergency: re.Pattern[str]) -> Iterable[str
 
 def _said(record: DrugRecord, section: SectionName) -> Iterable[str]:
     return [text for label in record.labels for text in label.sections.get(section, ())]
-
-
-@cache
-def _notes() -> dict[str, dict[str, str]]:
-    texts: dict[str, dict[str, str]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
-    return texts

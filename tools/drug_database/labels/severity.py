@@ -7,7 +7,6 @@ an effect is no warning. The wording is general: no medicine is named here.
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Final, Literal, get_args
 
 from tools.drug_database.names.name_keys import shipped
@@ -33,10 +32,7 @@ class LabelWording(Frozen):
     risks: dict[str, RiskWording]
 
 
-@cache
-def label_wording() -> LabelWording:
-    """Return the shipped wording of labels."""
-    return shipped("label_wording.json", LabelWording)
+LABEL_WORDING: Final = shipped("label_wording.json", LabelWording)
 
 
 def any_wording(alternatives: Iterable[str]) -> re.Pattern[str]:
@@ -44,7 +40,7 @@ def any_wording(alternatives: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
 
-_WORDED: Final = {name: any_wording(wording) for name, wording in label_wording().severity.items()}
+_WORDED: Final = {name: any_wording(wording) for name, wording in LABEL_WORDING.severity.items()}
 
 
 def severity_of(sentence: str, section: SectionName) -> Severity:

@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.labels.interaction_parties import Party
-from tools.drug_database.labels.severity import SEVERITIES, any_wording, label_wording, severity_of
+from tools.drug_database.labels.severity import LABEL_WORDING, SEVERITIES, any_wording, severity_of
 from tools.drug_database.records.drug_record import Label, SectionName
 
 _SECTIONS: Final[tuple[SectionName, ...]] = ("boxed_warning", "contraindications", "warnings", "interactions")
 
 
-RISKS: Final = label_wording().risks
+RISKS: Final = LABEL_WORDING.risks
 _WORDED: Final = {name: any_wording(risk.wording) for name, risk in RISKS.items()}
 _DENIED = re.compile(r"\b(?:no|not|without|neither|never|did not|does not|lack of)\b[^.;:]{0,60}$", re.IGNORECASE)
 _WITH_OTHERS = re.compile(

@@ -17,6 +17,7 @@ from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
+LOOK_ALIKES: Final = "lookalikes.json"
 MEDICINE_NAMES: Final = "medicine_names.json"
 LISTED: Final = "us_listed"
 """Source of the brands of ``data/medicine_names.json``."""
@@ -188,15 +189,9 @@ class LookAlikeFile(Frozen):
 
 
 @cache
-def look_alike_groups() -> tuple[LookAlikeGroup, ...]:
-    """Return the shipped groups."""
-    return shipped("lookalikes.json", LookAlikeFile).groups
-
-
-@cache
 def _table() -> dict[str, dict[str, None]]:
     table: dict[str, dict[str, None]] = defaultdict(dict)
-    for group in look_alike_groups():
+    for group in shipped(LOOK_ALIKES, LookAlikeFile).groups:
         for name in group.names:
             table[fold_name(name)].update((other, None) for other in group.names if other != name)
     return table

@@ -80,10 +80,8 @@ class LibraryCatalog:
         if record is None:
             return None
         key = ref.key if ref else record.current
-        for version in record.versions:
-            if version.key == key:
-                return VersionRef(record.id, version.key), version
-        return None
+        found = (version for version in record.versions if version.key == key)
+        return next(((VersionRef(record.id, version.key), version) for version in found), None)
 
 
 def _matches(document: str, version: DocumentVersion, chosen: SearchFilter) -> bool:
