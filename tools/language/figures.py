@@ -1,7 +1,5 @@
 """Numbers, units of measurement and intervals as texts write them: one home for every reader of figures."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -5,8 +5,6 @@ line ends and page turns put them anywhere; only a dash between two digits is ke
 Typographic quotation marks and compatibility characters (ligatures, superscripts) become plain ones.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

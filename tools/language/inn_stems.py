@@ -5,8 +5,6 @@ pharmaceutical substances" (2018) and its addenda. Short stems that end common w
 where a common word ends in a longer one (``except``, ``cholesterol``), the stem has the letters before it, too.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

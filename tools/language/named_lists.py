@@ -5,8 +5,6 @@ text for a language model, and code can find the same names in a question. In a 
 ("leg … swollen") or for the beginning of a compound ("…karzinom").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

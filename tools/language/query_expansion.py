@@ -1,7 +1,5 @@
 """Other words for the words of a question, as a search and an answer may use them beside the asked ones."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from tools.language.vocabulary.common_words import Language

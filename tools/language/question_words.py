@@ -1,7 +1,5 @@
 """Question words that carry intent but no topic; an answer need not contain them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import islice, pairwise

@@ -1,7 +1,5 @@
 """A passage as what can be quoted of it: sentences and list items under their headings, rows under their header."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 ``find_span`` is the one matcher: whatever compares a quote with a passage or a page uses it or the folding beneath it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ A sentence never ends inside a number, a dose range or an ellipsis, nor after an
 of a list item. List items, table rows, headings and paragraphs are bounds as well; a line that is only wrapped is not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

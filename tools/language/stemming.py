@@ -1,7 +1,5 @@
 """The stem of a word (Snowball, in C)."""
 
-from __future__ import annotations
-
 import threading
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ The words of a passage are the words of its page. Only what carries no meaning i
 soft hyphens, and hyphens at line ends.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -5,8 +5,6 @@ spelling, the Greek or Latin adjective beside the English noun, and word familie
 These forms affect search, never the text shown.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Load the word lists of ``tools/language/words``; the README there names their sources."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import resources
 from typing import Literal

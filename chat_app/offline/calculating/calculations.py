@@ -6,8 +6,6 @@ number in a unit behind ``Result in:`` that follows the calculator's name is its
 a unit. What is not stated is sent as null: the calculator itself asks for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

@@ -5,8 +5,6 @@ document and in English (a unigram model, dynamic programming). A function word 
 must also tell it from a compound. Only white space is put in, so that the words stay those of the page.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Compares the amount of a medicine that a question states with the highest dose of its labels."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The output of ``search_overdosage``: Overdosage sections of labels, and the Dosage of what treats the emergency."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

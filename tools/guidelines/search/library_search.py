@@ -1,7 +1,5 @@
 """Search the loaded guidelines and report their faults. All calls block."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence

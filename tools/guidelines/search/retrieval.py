@@ -3,8 +3,6 @@
 Knows nothing of documents or files: the library and the evaluation use it alike.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
