@@ -1,14 +1,8 @@
-"""What can go wrong inside a tool, as a small tree.
+"""What can go wrong inside a tool.
 
-    ToolError                       a tool call failed; the message may be shown to the model and to the reader
-    ├── ToolArgumentsInvalid        the model's arguments do not fit the schema; says which and why
-    ├── ToolTimeout                 the tool did not end within its limit
-    ├── ToolUnavailable             the service behind the tool cannot be reached; says what to check
-    ├── SourceRejected              a file handed in (guideline, drug data) was refused; says why
-    └── IndexMismatch               a stored collection does not fit this version; says what to run
-
-Every message says what happened and what to do, and holds no patient text: neither the question, nor a
-name that was typed, nor a filter value. ``code`` and ``params`` identify the sentence that readers see.
+Every message says what happened and what to do, and may be shown to the model and to the reader. It holds no patient
+text: neither the question, nor a name that was typed, nor a filter value. ``code`` and ``params`` identify the sentence
+that readers see.
 """
 
 from collections.abc import Mapping

@@ -76,14 +76,9 @@ class Generator(Generic[T]):
     ) -> GeneratorOutput[T]:
         """Start a call; nothing is sent until ``stream_events()`` of the result is iterated.
 
-        Args:
-            prompt: The user's message, as text.
-            items: Input items, before that message.
-            prompt_kwargs: Values for the variables of the generator's prompt.
-            **fields: Further fields of ``ResponseRequest``.
-
-        Raises:
-            ConfigurationError: The generator's prompt lacks a value.
+        ``prompt`` is the user's message and follows the input ``items``. ``prompt_kwargs`` are the variables of the
+        generator's prompt, ``fields`` further ones of ``ResponseRequest``. Raises ``ConfigurationError`` when the
+        generator's prompt lacks a value.
         """
         asked = (*items, user_message(prompt)) if prompt is not None else tuple(items)
         kwargs = dict(prompt_kwargs or {})

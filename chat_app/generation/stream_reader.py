@@ -145,8 +145,7 @@ async def read_events(
         until: When the response must have ended, on the event loop's clock.
         pace: Decides how soon the next read follows.
 
-    Raises:
-        ProviderError: The stream stalls or breaks, or an event cannot be read.
+    Raises a ``ProviderError`` when the stream stalls or breaks, or an event cannot be read.
     """
     now = asyncio.get_running_loop().time
     decoder = SSEDecoder()

@@ -143,7 +143,6 @@ def _row_passages(table: TableRows) -> Iterator[str]:
 
 
 def _cut(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Yield the passages of one page."""
     total = sum(piece.words for piece in pieces)
     if not pieces or all(piece.heading for piece in pieces):
         return

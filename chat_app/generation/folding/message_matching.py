@@ -246,7 +246,6 @@ class StreamedMessages:
 
 
 def _last(items: Sequence[M], fits: Callable[[M], bool]) -> M | None:
-    """Return the last of ``items`` that fits."""
     return next((item for item in reversed(items) if fits(item)), None)
 
 

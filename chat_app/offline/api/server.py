@@ -134,7 +134,6 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    """Return the methods of all routes that match the request's URL."""
     found: set[str] = set()
     for route in request.app.routes:
         if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:

@@ -178,7 +178,6 @@ class DeclaredCalculator:
         return {"description": "", **part.schema, "type": part.kind}
 
     def _fields(self, schema: Json) -> dict[str, Json]:
-        """Return the parts of an item of a list."""
         item = self._plain(schema.get("items"))
         return {name: self._plain(part) for name, part in item.get("properties", {}).items()}
 

@@ -159,7 +159,6 @@ def fill_schema(
 
 
 def _chosen(options: list[Any], source: FillSource) -> list[Any]:
-    """Return the options that the text names."""
     written = [str(option) for option in options]
     source.limit.take(len(options) // _OPTIONS_A_PART + sum(map(len, written)) // _CHARACTERS_A_PART)
     if not source.terms:

@@ -26,8 +26,6 @@ def captioned_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> 
 
 
 class _PageTables:
-    """The search for tables on one page."""
-
     def __init__(self, lines: Sequence[Line], page: PdfPage, body_size: float) -> None:
         self._lines = lines
         self._page = page

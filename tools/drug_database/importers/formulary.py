@@ -1,13 +1,8 @@
 """A formulary of one's own, as CSV or JSON, such as a hospital's list of medicines.
 
-CSV: UTF-8, separated by comma, semicolon or tab; the first line names the columns, in any order. ``generic_name`` is
-needed, the others may be left out; several values in one cell are separated by ``;`` (or ``|``):
-
-    generic_name, ingredients, substances, brand_names, synonyms, drug_classes, dosage_form, routes, strengths, ndc,
-    labeler, status, rxcui, code, boxed_warning, indications, dosage, contraindications, warnings, interactions,
-    renal_dosing, hepatic_dosing, pregnancy, lactation, pediatric_use, geriatric_use, overdosage
-
-``ingredients`` is needed for combinations. ``code`` is the row's own key; without it the generic name, form and
+CSV: UTF-8, separated by comma, semicolon or tab; the first line names the columns of ``_COLUMNS`` that it has, in any
+order (docs/drug-data.md lists them). Several values in one cell are separated by ``;`` (or ``|``). ``generic_name`` is
+needed, and ``ingredients`` for combinations. ``code`` is the row's own key; without it the generic name, form and
 strengths are. Rows of one medicine roll up to one record. JSON: an array of objects with the same names, or
 ``{"formulary": "St. Mary's", "date": "2026-01", "records": [...]}``; a field may be a text or a list of texts.
 """

@@ -142,8 +142,6 @@ def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
 
 
 class _Parts(NamedTuple):
-    """A drug's name taken apart."""
-
     substances: tuple[str, ...]
     strengths: tuple[str, ...]
     form: str

@@ -135,8 +135,6 @@ def _keep(
 
 
 class _Tally:
-    """Counts of the written records, for the catalog."""
-
     def __init__(self) -> None:
         self.records = self.products = self.labels = 0
         self.names: set[int] = set()

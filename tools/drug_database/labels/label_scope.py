@@ -158,7 +158,6 @@ def _routes(record: DrugRecord, forms: Iterable[str]) -> frozenset[str]:
 
 
 def _routes_in(record: DrugRecord, text: str) -> frozenset[str]:
-    """Return the routes that ``text`` names or implies."""
     return _routes(record, asked_forms(fold_name(text).split()))
 
 
