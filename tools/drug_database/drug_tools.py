@@ -23,8 +23,6 @@ _LONGEST = 100_000
 _MOST_NAMES = 24
 _MOST_MEMBERS = 5
 """Medicines of a class whose labels are searched where classes alone are named."""
-
-
 SEARCH = ToolPresentation(title="Drug database", icon="pill", subjects=("drug_name", "drug_class"))
 LABEL = ToolPresentation(title="Drug label", icon="pill", subjects=("name",))
 INTERACTIONS = ToolPresentation(title="Interactions", icon="shuffle", subjects=("names",))

@@ -135,8 +135,6 @@ _RATE: Final = re.compile(
     rf"|\b(?P<latin>{'|'.join(map('[.]?'.join, LATIN_COUNTS))})\b)"
 )
 """How often something is done: ``every 12 hours``, ``8 hourly``, ``3x daily``, ``three times weekly``, ``bid``."""
-
-
 _SAME: Final = 1e-6
 _ABOUT: Final = 0.1
 """Share by which a figure that is said to be approximate may differ."""

@@ -49,8 +49,6 @@ _DURATION: Final = re.compile(
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
     rf"|{DECIMAL} (?:{_YEARS}) (?:(?P<since>ago|earlier|before|zuvor)|later|history|of(?! age)|später)\b"
 )
-
-
 _FORMERLY: Final = re.compile(
     r"\b(?:previously|in the past|before|ago|in der (?:anamnese|vorgeschichte)|anamnestisch|früher(?=[,.;?)]|$)"
     rf"|\(?(?:(?:in|im jahr|seit|since) )?(?:19|20)\d\d(?![.\d]| ?-?(?:{_LONG_UNIT})(?!\w))\)?)(?!\w)"
@@ -60,8 +58,6 @@ _PREVIOUS: Final = re.compile(
     r"|stattgehabte\w*|vorangegangene\w*)(?!\w)"
 )
 """What a patient had, written behind it or before it."""
-
-
 _TIME: Final = re.compile(rf" ?-?(?:{units_of('time', 'long time')})(?!\w)")
 
 

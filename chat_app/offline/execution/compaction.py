@@ -21,8 +21,6 @@ Json = dict[str, Any]
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """Maximum bytes of an expanded compaction: a small string could otherwise expand to any size."""
 _SPOKEN: Final = frozenset({"user", "assistant"})
-
-
 _MESSAGES: Final[TypeAdapter[list[MessageIn]]] = TypeAdapter(list[MessageIn])
 
 

@@ -8,8 +8,6 @@ from chat_app.offline.wire.objects import count_tokens, stored_item, text_of
 from chat_app.offline.wire.wire_items import Input, ItemReference, MessageIn
 
 Json = dict[str, Any]
-
-
 FindItem = Callable[[str], Awaitable[Json | None]]
 
 

@@ -194,8 +194,6 @@ Include = Literal[
     "reasoning.encrypted_content",
     "message.output_text.logprobs",
 ]
-
-
 ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
 
 

@@ -8,8 +8,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 Json = dict[str, Any]
 MetadataValue = Annotated[str, Field(max_length=512)]
 Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], Field(max_length=16)]
-
-
 _MOST: Final = 2**53
 """Larger whole numbers have no exact float."""
 

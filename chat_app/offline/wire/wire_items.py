@@ -11,8 +11,6 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from chat_app.offline.wire.wire_base import Json, Open, kind_of, text_or_list
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
-
-
 _SPOKEN = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
 _DATA_URL = re.compile(r"data:[^,]*;base64,(.*)", re.DOTALL)
 
@@ -170,7 +168,5 @@ InputItem = Annotated[
     | Annotated[OtherItemIn, Tag("~other")],
     Discriminator(_item_tag),
 ]
-
-
 Items = Annotated[list[InputItem], Field(max_length=10_000)]
 Input = Annotated[Annotated[str, Tag("~str")] | Annotated[Items, Tag("~items")], Discriminator(text_or_list)]

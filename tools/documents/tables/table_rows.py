@@ -30,8 +30,6 @@ SAME_BASE = 2.5
 """Points by which cells of one row may be higher or lower."""
 _PROSE_WORDS = 4.5
 """Average words to a line from which a column holds prose, whose lines are wrapped."""
-
-
 Column = tuple[float, float]
 """From where to where a column reaches across the page. Columns go from left to right and do not overlap."""
 

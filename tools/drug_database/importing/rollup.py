@@ -29,8 +29,6 @@ _NAME_RANKS: Final = {formulary.SOURCE_ID: 0, demo.SOURCE_ID: 1, "": 2}
 """Whose wording of the generic name wins, by source id up to a colon; 0 is first."""
 _LABEL_RANKS: Final = {formulary.SOURCE_ID: 0, "": 1, demo.SOURCE_ID: 2}
 """Whose labels are shown first."""
-
-
 _Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
 
 

@@ -14,8 +14,6 @@ from tools.drug_database.labels.severity import LABEL_WORDING, SEVERITIES, any_w
 from tools.drug_database.records.drug_record import Label, SectionName
 
 _SECTIONS: Final[tuple[SectionName, ...]] = ("boxed_warning", "contraindications", "warnings", "interactions")
-
-
 RISKS: Final = LABEL_WORDING.risks
 _WORDED: Final = {name: any_wording(risk.wording) for name, risk in RISKS.items()}
 _DENIED = re.compile(r"\b(?:no|not|without|neither|never|did not|does not|lack of)\b[^.;:]{0,60}$", re.IGNORECASE)

@@ -34,8 +34,6 @@ INSERT INTO item VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, item) DO UPDATE SET
     key = CASE WHEN run < excluded.run THEN excluded.key ELSE key END,
     run = max(run, excluded.run)
 """
-
-
 PatchField = Literal["packages", "marketing", "te_codes"]
 """The lists of a product that other rows than its own add to."""
 

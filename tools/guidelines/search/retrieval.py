@@ -26,8 +26,6 @@ CLOSENESS = 0.3
 STRETCH = 25
 """Terms, stop words not counted: about two sentences."""
 logger = logging.getLogger(__name__)
-
-
 SAME = 0.8
 """Share of its weight that a word of the same meaning as an asked one has in a search; of n words in a phrase 1/√n."""
 RELATED = 0.25
