@@ -50,9 +50,7 @@ def occupied_seconds(waits: Path = Path("/proc/thread-self/schedstat")) -> float
 class ReadPace:
     """The pause between two reads of a stream, by how much the event loop's thread computes.
 
-    Args:
-        clock: Seconds that pass.
-        busy: Seconds for which this thread had something to compute.
+    ``busy`` returns the seconds for which this thread had something to compute, of those that ``clock`` returns.
     """
 
     def __init__(

@@ -10,7 +10,6 @@ import gc
 import resource
 import sys
 from pathlib import Path
-from typing import Literal
 
 import orjson
 from pydantic import Field, TypeAdapter
@@ -25,7 +24,6 @@ GIBIBYTE = 1 << 30
 class ExtractJob(Frozen):
     """Read ``path`` and write the version's files and ``facts.json`` into the folder ``out``."""
 
-    job: Literal["extract"] = "extract"
     path: Path
     suffix: str
     title: str
@@ -36,7 +34,6 @@ class ExtractJob(Frozen):
 class RenderJob(Frozen):
     """Draw page ``page`` (from 1) as a PNG into the file ``out``, with the quotes of ``highlight`` marked."""
 
-    job: Literal["render"] = "render"
     path: Path
     page: int
     scale: float

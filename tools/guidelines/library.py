@@ -70,8 +70,6 @@ class GuidelineLibrary:
         self._drawn: dict[tuple[object, ...], PageImage] = {}
         self._ingester = Ingester(self._shelves, self._retriever, self._run)
 
-    # -- search
-
     async def search(
         self,
         question: str,
@@ -95,8 +93,6 @@ class GuidelineLibrary:
             lambda: self._searcher.search(question, max(1, min(limit, MAX_LIMIT)), wanted, scope, expansion),
             seconds=SEARCH_SECONDS,
         )
-
-    # -- documents
 
     async def documents(self) -> list[Document]:
         """Return the loaded, searchable documents by id."""
@@ -192,8 +188,6 @@ class GuidelineLibrary:
         """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""
         return await self._ingester.erase(scope)
 
-    # -- what citations open
-
     async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
         """Return the passage of that id, also of a superseded or removed document; None when there never was one.
 
@@ -247,8 +241,6 @@ class GuidelineLibrary:
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
         """Return the file as it was added. Raises ``SourceRejected`` when there is no such document."""
         return self._shelves.of(scope).original(document_id)
-
-    # -- running
 
     async def load(self) -> None:
         """Load the index into the server's memory and reads the catalogue, so that the first search is fast."""

@@ -146,8 +146,6 @@ class PassageCollection(Generic[Content]):
             self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY
         )
 
-    # -- for the kinds of collection
-
     def _add_search_field(self, schema: Any, indexes: Any, types: Any) -> None:
         raise NotImplementedError
 

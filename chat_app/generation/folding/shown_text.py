@@ -34,10 +34,8 @@ class _Shown:
 class ShownText:
     """Turns the changes of messages into updates.
 
-    Args:
-        tools: The parameters' JSON schema of each declared function; without any, text is never a call.
-        calls: The response's calls, to which those written in its text are added.
-        thinking: The response's reasoning, to which that in its text is added.
+    ``tools`` are the schemas of the declared functions' parameters; without any, text is never a call. Calls and
+    reasoning that are written in the text are added to ``calls`` and ``thinking``.
     """
 
     def __init__(self, tools: Mapping[str, Mapping[str, Any]], calls: StreamedCalls, thinking: list[str]) -> None:

@@ -39,11 +39,7 @@ class _Call:
 
 
 class StreamedCalls:
-    """All calls of one response.
-
-    Args:
-        tools: The declared tools, by their names.
-    """
+    """All calls of one response; ``tools`` are the declared ones by name."""
 
     def __init__(self, tools: Mapping[str, Any] | None = None) -> None:
         self._tools = tools or {}

@@ -95,11 +95,7 @@ def _is_tag(begins: re.Match[str]) -> bool:
 
 
 class WrittenCalls:
-    """Separates the text of one message from the calls in it.
-
-    Args:
-        tools: The JSON schema of each declared tool's parameters, by the tool's name.
-    """
+    """Separates the text of one message from the calls in it; ``tools`` are the schemas of the declared parameters."""
 
     def __init__(self, tools: Mapping[str, Mapping[str, Any]]) -> None:
         self._tools = tools

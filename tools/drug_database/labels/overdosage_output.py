@@ -30,10 +30,7 @@ _GENERAL: Final = re.compile(r"overdos|poison|emerg|treat|indica|suspec|includ|p
 class Treatments:
     """Tells which of the medicines that a question names are asked for as a treatment, and were not taken.
 
-    Args:
-        question: The whole question.
-        records: The medicines that it names.
-        asked: Those of them whose dose it asks for, without an amount that was given.
+    ``records`` are those that it names, ``asked`` those whose dose it asks for, without an amount that was given.
     """
 
     def __init__(self, question: str, records: Sequence[DrugRecord], asked: Iterable[DrugRecord]) -> None:

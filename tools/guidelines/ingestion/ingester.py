@@ -124,8 +124,6 @@ class Ingester:
         finally:
             await self._run(scratch.cleanup)
 
-    # -- out
-
     async def withdraw(self, document: str, scope: Scope | None) -> bool:
         """Remove a document from search and list, keeping what old answers cite. False if unknown."""
         store = self._shelves.of(scope).store
@@ -151,8 +149,6 @@ class Ingester:
         except ToolError:
             logger.warning("The rows of an erased conversation stay in the index until the library is opened again.")
         return True
-
-    # -- the index
 
     def clean_up(self) -> None:
         """Mends what killed runs left, unless another process is changing the library: then it is its own business."""

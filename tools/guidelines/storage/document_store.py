@@ -59,8 +59,6 @@ class LibraryStore:
         self.folder = folder
         self._offsets: dict[tuple[VersionRef, str], list[int]] = {}
 
-    # -- documents
-
     def records(self) -> list[DocumentRecord]:
         """Return the documents whose record can be read; ``damaged`` names the others."""
         found = (parsed(DocumentRecord, path.read_bytes()) for path in self._record_paths())
@@ -97,8 +95,6 @@ class LibraryStore:
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
             return tuple(sorted((entry.name, entry.stat().st_mtime_ns) for entry in entries))
         return ()
-
-    # -- versions
 
     def version_folder(self, ref: VersionRef) -> Path:
         """Return the folder of the version's pages and passages."""
@@ -181,8 +177,6 @@ class LibraryStore:
         path = self.version_folder(ref) / "terms.json"
         return parsed(Lexicon, path.read_bytes()) if path.is_file() else None
 
-    # -- originals
-
     def original(self, version: DocumentVersion) -> Path:
         """Return the path of the version's file."""
         return self.folder / "originals" / f"{version.sha256}{version.suffix}"
@@ -192,8 +186,6 @@ class LibraryStore:
         place = self.original(version)
         if not place.exists():
             _write(place, source.read_bytes())
-
-    # -- unfinished writes
 
     def mark_pending(self, ref: VersionRef) -> None:
         """Record that the version's index entries must be checked."""
