@@ -17,7 +17,6 @@ from chat_app.offline.wire.objects import count_tokens
 from chat_app.offline.wire.wire_base import WHOLE, Closed, text_or_list
 from tools.errors import ToolUnavailable
 
-Json = dict[str, Any]
 router = APIRouter(prefix="/v1/embeddings", route_class=StrictRoute)
 Text = Annotated[str, Field(min_length=1)]
 

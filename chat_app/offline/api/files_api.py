@@ -1,7 +1,7 @@
 """Routes of ``/v1/files``."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi.responses import FileResponse
@@ -12,7 +12,6 @@ from chat_app.offline.api.listing import ListQuery, json_response, page_of
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.wire.errors import invalid
 
-Json = dict[str, Any]
 Purpose = Literal["assistants", "batch", "fine-tune", "vision", "user_data", "evals"]
 router = APIRouter(prefix="/v1/files")
 _PIECE = 1024 * 1024

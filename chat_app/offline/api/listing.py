@@ -8,9 +8,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
-from chat_app.offline.wire.errors import not_found
-
-Json = dict[str, Any]
+from chat_app.offline.wire.errors import Json, not_found
 
 
 def json_response(body: Any, status: int = 200) -> Response:

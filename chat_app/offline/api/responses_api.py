@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -12,10 +12,9 @@ from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding
-from chat_app.offline.wire.errors import error_body
+from chat_app.offline.wire.errors import Json, error_body
 from chat_app.offline.wire.requests import Compact, CreateResponse, Retrieve
 
-Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
 _STREAMED: Final[dict[int | str, Json]] = {200: {"content": {"text/event-stream": {"schema": {}}}}}
 """The streamed form of a successful response."""

@@ -6,7 +6,7 @@ response whose continuation failed.
 
 import asyncio
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from fastapi import APIRouter, WebSocket
@@ -16,10 +16,9 @@ from starlette.websockets import WebSocketDisconnect
 from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.wire import event_encoding
-from chat_app.offline.wire.errors import ApiError, from_validation, invalid
+from chat_app.offline.wire.errors import ApiError, Json, from_validation, invalid
 from chat_app.offline.wire.requests import CreateResponse
 
-Json = dict[str, Any]
 router = APIRouter()
 _IDLE: Final = 3600.0
 """Seconds between two checks of a silent turn. WebSocket pings keep the connection open, so nothing is sent."""

@@ -26,9 +26,8 @@ from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
-from chat_app.offline.wire.errors import ApiError, error_body, from_validation
+from chat_app.offline.wire.errors import ApiError, Json, error_body, from_validation
 
-Json = dict[str, Any]
 MODEL: Final = "asclepius-extractive"
 _CREATED: Final = 1_764_547_200
 _HOUSEKEEPING: Final = 3600.0

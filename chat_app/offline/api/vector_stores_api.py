@@ -1,12 +1,13 @@
 """Routes of ``/v1/vector_stores``."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
 from chat_app.offline.api.listing import ListQuery, StrictRoute, json_response, page_of
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.wire_stores import (
     AddFile,
     CreateVectorStore,
@@ -15,7 +16,6 @@ from chat_app.offline.wire.wire_stores import (
     UpdateVectorStore,
 )
 
-Json = dict[str, Any]
 router = APIRouter(prefix="/v1/vector_stores", route_class=StrictRoute)
 
 

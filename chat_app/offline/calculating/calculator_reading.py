@@ -10,6 +10,7 @@ from typing import Any, Final
 from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, only_option
 from chat_app.offline.calculating.measurements import NUMBER, PERSON, Measured, is_time, named_values, values_with_unit
 from chat_app.offline.schema_filling.schemas import part_of
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.figures import UNITS
@@ -19,7 +20,6 @@ from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
 from tools.language.vocabulary.common_words import ranks
 from tools.language.word_lists import word_list
 
-Json = dict[str, Any]
 Span = tuple[int, int]
 _OPTIONAL: Final = "Optional."
 _EITHER: Final = "give this or"

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
+from chat_app.offline.wire.errors import Json
 from tools.language.named_lists import any_of, listed
 
-Json = dict[str, Any]
 _NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
 _NO_PATIENT: Final = re.compile(r"\b(?:risk of|risk for|prevent|suspected)(?: an?| the)? $")
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")

@@ -7,16 +7,15 @@ expands the item to the messages it contains.
 import base64
 import zlib
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from pydantic import TypeAdapter
 
-from chat_app.offline.wire.errors import ApiError
+from chat_app.offline.wire.errors import ApiError, Json
 from chat_app.offline.wire.objects import new_id, stored_item, text_of
 from chat_app.offline.wire.wire_items import MessageIn
 
-Json = dict[str, Any]
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """Maximum bytes of an expanded compaction: a small string could otherwise expand to any size."""
 _SPOKEN: Final = frozenset({"user", "assistant"})

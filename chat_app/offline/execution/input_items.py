@@ -1,13 +1,11 @@
 """The items that a request is answered from: resolve references, pair calls, fit the window."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from chat_app.offline.wire.errors import ApiError
+from chat_app.offline.wire.errors import ApiError, Json
 from chat_app.offline.wire.objects import count_tokens, stored_item, text_of
 from chat_app.offline.wire.wire_items import Input, ItemReference, MessageIn
 
-Json = dict[str, Any]
 FindItem = Callable[[str], Awaitable[Json | None]]
 
 

@@ -9,13 +9,12 @@ import logging
 import traceback
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Any
 
 import orjson
 
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding, objects
-from chat_app.offline.wire.errors import ApiError
+from chat_app.offline.wire.errors import ApiError, Json
 from chat_app.offline.wire.model import (
     Answer,
     Call,
@@ -28,7 +27,6 @@ from chat_app.offline.wire.model import (
     Thought,
 )
 
-Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 _LONGEST_PAUSES = 6.0

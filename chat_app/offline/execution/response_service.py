@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.compaction import compacted, opened
@@ -13,7 +13,7 @@ from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, 
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.wire import objects
-from chat_app.offline.wire.errors import ApiError, invalid
+from chat_app.offline.wire.errors import ApiError, Json, invalid
 from chat_app.offline.wire.model import prompt_of
 from chat_app.offline.wire.requests import (
     AllowedTools,
@@ -26,7 +26,6 @@ from chat_app.offline.wire.requests import (
     ToolChoice,
 )
 
-Json = dict[str, Any]
 Known = Mapping[str, list[Json]]
 """Conversations by the id of their last response, kept by a connection in addition to the store."""
 _NONE: Final[Known] = {}

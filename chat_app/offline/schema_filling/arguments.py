@@ -15,12 +15,12 @@ from chat_app.offline.schema_filling.schemas import (
     fits_text,
     part_of,
 )
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import FunctionToolIn
 from chat_app.offline.wire.schema_limits import MOST_PARTS, TOO_LARGE
 from tools.language.quotable_units import squeeze
 from tools.language.terms import terms
 
-Json = dict[str, Any]
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")
 _PLACE: Final = re.compile(
     r"\b(?:in|at|near|around|for|to|from|of|and|or)\s+"

@@ -8,10 +8,10 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.patterns import matcher, parsed
 from chat_app.offline.wire.schema_limits import at_reference
 
-Json = dict[str, Any]
 _LONGEST_REFERENCE: Final = 12
 # The standard library's own reading of a pattern has no public name.
 _parser: Any = import_module("re._parser")

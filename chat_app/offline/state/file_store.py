@@ -5,13 +5,10 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 from chat_app.offline.state.state_database import Database
-from chat_app.offline.wire.errors import ApiError, not_found
+from chat_app.offline.wire.errors import ApiError, Json, not_found
 from chat_app.offline.wire.objects import new_id, now
-
-Json = dict[str, Any]
 
 
 class FileStore:

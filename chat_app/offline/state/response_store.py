@@ -3,15 +3,14 @@
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from chat_app.offline.state.state_database import Database
-from chat_app.offline.wire.errors import ApiError, not_found
+from chat_app.offline.wire.errors import ApiError, Json, not_found
 from chat_app.offline.wire.objects import now
 
-Json = dict[str, Any]
 RETENTION: Final = 30 * 24 * 3600
 """Seconds that a response is kept, as at OpenAI."""
 MOST_RESPONSES: Final = 20_000

@@ -11,11 +11,11 @@ import orjson
 
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_store import touch
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Found
 from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter
 from tools.language.terms import terms
 
-Json = dict[str, Any]
 _CONSIDERED: Final = 3
 """Chunks that are scored for each result that is wanted."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")

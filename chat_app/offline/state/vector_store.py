@@ -7,17 +7,16 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.state.file_text import UnreadableFileError, chunks, text_of_file
 from chat_app.offline.state.state_database import Database
-from chat_app.offline.wire.errors import ApiError, not_found
+from chat_app.offline.wire.errors import ApiError, Json, not_found
 from chat_app.offline.wire.objects import new_id, now
 
-Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 _DAY: Final = 86_400
 

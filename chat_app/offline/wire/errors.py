@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import ErrorDetails
 
+Json = dict[str, Any]
 BRANCH: Final = "~"
 """First character of the tag of a union's branch. Pydantic puts tags into an error's location; no field begins so."""
 _PLAIN_STRING = "str"

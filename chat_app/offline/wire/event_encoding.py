@@ -5,11 +5,12 @@ An item's events follow from the item alone, so a stored response is replayed wi
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-Json = dict[str, Any]
+from chat_app.offline.wire.errors import Json
+
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 TERMINAL: Final = frozenset({"completed", "incomplete", "failed"})
 _WORD = re.compile(r"\s*\S+(?:(?:\s*\[\d+\])+\s*)?|\s+$")

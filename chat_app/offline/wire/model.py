@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import CreateResponse, FileSearchToolIn, FunctionToolIn, NamedToolChoice
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn, SchemaFormat
 from chat_app.offline.wire.wire_items import InputItem, MessageIn
 
-Json = dict[str, Any]
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 

@@ -10,8 +10,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.schema_limits import CheckedSchema, check_strict, is_nested_deeper, one_limit
-from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of, tag_by
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, Open, given, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
 
 _DEEPEST: Final = 150

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, Literal
 from annotated_types import Predicate
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.patterns import matcher, pattern_size
 
-Json = dict[str, Any]
 MOST_PARTS: Final = 10_000
 TOO_LARGE: Final = "the schema is too large or too deep"
 DEEPEST: Final = 64

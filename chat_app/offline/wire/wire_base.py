@@ -1,11 +1,12 @@
 """Base classes and field types of all request models."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-Json = dict[str, Any]
+from chat_app.offline.wire.errors import Json
+
 MetadataValue = Annotated[str, Field(max_length=512)]
 Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], Field(max_length=16)]
 _MOST: Final = 2**53

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from chat_app.offline.wire.wire_base import Json, Open, kind_of, text_or_list
+from chat_app.offline.wire.errors import Json
+from chat_app.offline.wire.wire_base import Open, kind_of, text_or_list
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 _SPOKEN = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})

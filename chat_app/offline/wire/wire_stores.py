@@ -4,8 +4,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import Filter, RankingOptions
-from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata
 
 Attributes = Annotated[
     dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)] | bool | float],
