@@ -9,16 +9,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
-from tools.drug_database.importers.text_tables import (
-    Row,
-    SourceTable,
-    by_columns,
-    form_and_routes,
-    listed,
-    note,
-    strengths,
-)
-from tools.drug_database.records.drug_record import Contribution, DataSource, Product
+from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
+from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.source_files.container import Entry
 
 _SOURCE: Final = DataSource(
@@ -92,16 +84,14 @@ def _known_applications(products: Sequence[Entry]) -> set[str]:
 
 def _product(row: Row, application: _Application | None) -> Contribution:
     substances = listed(row["ActiveIngredient"])
-    form, routes = form_and_routes(row["Form"])
-    kind = application.kind if application else ""
-    product = Product(
-        dosage_form=form,
-        routes=routes,
-        brand_name=row["DrugName"].title(),
-        strengths=strengths(row["Strength"], len(substances)),
-        labelers=(application.sponsor,) if application and application.sponsor else (),
-        applications=(f"{kind}{row['ApplNo']}",),
-        marketing=note(row["Strength"]),
+    kind, sponsor = application or ("", "")
+    product = approved_product(
+        row["Form"],
+        row["DrugName"],
+        row["Strength"],
+        substances,
+        labeler=sponsor,
+        application=f"{kind}{row['ApplNo']}",
     )
     return Contribution.of_product(product, source=_SOURCE.id, item=_item(row), substances=substances)
 

@@ -9,16 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
-from tools.drug_database.importers.text_tables import (
-    Row,
-    SourceTable,
-    by_columns,
-    form_and_routes,
-    listed,
-    note,
-    strengths,
-)
-from tools.drug_database.records.drug_record import Contribution, DataSource, Product
+from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
+from tools.drug_database.records.drug_record import Contribution, DataSource
 
 _SOURCE: Final = DataSource(
     id="orange-book",
@@ -47,21 +39,19 @@ def read(files: Files, intake: RowIntake) -> None:
 
 
 def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
-    form, routes = form_and_routes(row["DF;Route"])
     kind = row.get("Appl_Type", "")
     status = row.get("Type", "")
-    labeler = row.get("Applicant_Full_Name", "") or row.get("Applicant", "")
-    product = Product(
-        dosage_form=form,
-        routes=routes,
-        brand_name=row["Trade_Name"].title(),
-        strengths=strengths(row["Strength"], len(substances)),
-        labelers=(labeler,) if labeler else (),
-        applications=(f"{_APPLICATION.get(kind, kind)}{row['Appl_No']}",),
-        marketing=((_STATUS.get(status, status),) if status else ()) + note(row["Strength"]),
-        approvals=_approval(row.get("Approval_Date", "")),
-        te_codes=(row["TE_Code"],) if row["TE_Code"] else (),
+    product = approved_product(
+        row["DF;Route"],
+        row["Trade_Name"],
+        row["Strength"],
+        substances,
+        labeler=row.get("Applicant_Full_Name", "") or row.get("Applicant", ""),
+        application=f"{_APPLICATION.get(kind, kind)}{row['Appl_No']}",
+        status=_STATUS.get(status, status),
     )
+    approvals, codes = _approval(row.get("Approval_Date", "")), (row["TE_Code"],) if row["TE_Code"] else ()
+    product = product.model_copy(update={"approvals": approvals, "te_codes": codes})
     item = f"{kind}{row['Appl_No']}-{row['Product_No']}"
     return Contribution.of_product(product, source=_SOURCE.id, item=item, substances=substances)
 

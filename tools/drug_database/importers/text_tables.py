@@ -1,10 +1,10 @@
 """Reading of text tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tools.drug_database.importers.importer_base import FileRole, Files, RowIntake
-from tools.drug_database.records.drug_record import DataSource
+from tools.drug_database.records.drug_record import DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry, text_lines
 
@@ -66,13 +66,23 @@ def listed(text: str, separator: str = ";") -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def form_and_routes(text: str) -> tuple[str, tuple[str, ...]]:
-    """``TABLET, FILM COATED;ORAL`` as form and routes, in lower case."""
-    form, _, routes = text.partition(";")
-    return " ".join(form.split()).lower(), tuple(sorted(listed(routes, ",")))
+def approved_product(
+    form: str, brand: str, amount: str, substances: Sequence[str], *, labeler: str, application: str, status: str = ""
+) -> Product:
+    """Return a product from the cells of FDA's lists of approvals; the form is such as ``TABLET, FILM COATED;ORAL``."""
+    shape, _, routes = form.partition(";")
+    return Product(
+        dosage_form=" ".join(shape.split()).lower(),
+        routes=tuple(sorted(listed(routes, ","))),
+        brand_name=brand.title(),
+        strengths=_strengths(amount, len(substances)),
+        labelers=(labeler,) if labeler else (),
+        applications=(application,),
+        marketing=((status,) if status else ()) + _note(amount),
+    )
 
 
-def strengths(text: str, ingredients: int) -> tuple[str, ...]:
+def _strengths(text: str, ingredients: int) -> tuple[str, ...]:
     """Read the cell ``20MG;12.5MG`` of a product with two ingredients as ``20 mg / 12.5 mg``.
 
     A cell whose parts are not one per ingredient is kept as it is written.
@@ -86,7 +96,7 @@ def strengths(text: str, ingredients: int) -> tuple[str, ...]:
     return (plain,)
 
 
-def note(text: str) -> tuple[str, ...]:
+def _note(text: str) -> tuple[str, ...]:
     """Return the note that the Orange Book writes between ``**`` after a strength."""
     found = text.partition("**")[2].replace("**", " ").strip()
     return (" ".join(found.split()),) if found else ()
