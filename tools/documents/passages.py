@@ -79,9 +79,9 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
                 text, sections = _joined(part)
                 kind: PassageKind = "reference" if is_reference(text, listed=listed) else "text"
                 found.append(_stored(len(found), page, text, sections, kind))
-        for table, section in _tables(pieces):
-            for text in _row_passages(table):
-                found.append(_stored(len(found), page, text, [SectionStart(at=0, section=section)], "table_row"))
+        for piece in pieces:
+            for text in _row_passages(piece.table) if piece.table else ():
+                found.append(_stored(len(found), page, text, [SectionStart(at=0, section=piece.section)], "table_row"))
     return found
 
 
@@ -121,12 +121,6 @@ def _stored(
         label=page.label,
         kind=kind,
     )
-
-
-def _tables(pieces: Sequence[_Piece]) -> Iterator[tuple[TableRows, str]]:
-    for piece in pieces:
-        if piece.table is not None:
-            yield piece.table, piece.section
 
 
 def _row_passages(table: TableRows) -> Iterator[str]:

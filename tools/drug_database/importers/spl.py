@@ -116,8 +116,7 @@ def _title(root: Element, brands: Sequence[str], substances: Sequence[str]) -> s
 
 
 def _name(product: Element) -> str:
-    name = product.find(f"{_V3}name")
-    return "" if name is None else " ".join("".join(name.itertext()).split())
+    return _text(product.find(f"{_V3}name"))
 
 
 def _active(product: Element) -> Iterator[tuple[str, str]]:

@@ -120,13 +120,11 @@ def _keep(
     if before is None:
         return
     pieces: dict[str, dict[int, str]] = {}
-    wanted: dict[str, int] = {}
     for number, row in enumerate(drug_collection.iterate(client, before.facts, ("id", "piece"))):
         name, _, place = row["id"].rpartition("#")
         key, _, count = name.rpartition("@")
         pieces.setdefault(key, {})[int(place)] = row["piece"]
-        wanted[key] = int(count)
-        if len(pieces[key]) == wanted[key]:
+        if len(pieces[key]) == int(count):
             whole = "".join(piece for _, piece in sorted(pieces.pop(key).items()))
             staging.keep(key, (line.decode() for line in drug_collection.unpack(whole)), without=without)
         if number % _EVERY == 0:

@@ -159,10 +159,7 @@ class NameIndex:
     def whole(self, name: str) -> Sequence[Known]:
         """As ``exact``, but the start of a brand is no name."""
         folded = fold_name(name)
-        found = self._exact.get(folded)
-        if found is None:
-            found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))
-        return found if found is not None else ()
+        return self._exact.get(folded) or self._exact.get(self._squeezed.get(folded.replace(" ", ""), "")) or ()
 
     def international(self, name: str) -> int | None:
         """Return the record whose name differs from ``name`` only by spelling rules; None when there is none."""

@@ -110,7 +110,13 @@ class Staging:
     def drop_orphans(self) -> Iterator[Orphan]:
         """Remove the patches of the running import that have no item, and yield them."""
         self._write()
-        self._drop_replaced_patches()
+        self._db.execute("CREATE INDEX IF NOT EXISTS patch_item ON patch (source, item)")
+        # Patches stored before belong to items stored before: they go with an item that was replaced.
+        self._db.execute(
+            "DELETE FROM patch WHERE run = ? AND EXISTS (SELECT 1 FROM item i WHERE i.source = patch.source "
+            "AND i.item = patch.item AND i.run = ?)",
+            (_BEFORE, _NOW),
+        )
         found = self._db.execute(
             "SELECT file, line FROM patch p WHERE run = ? AND NOT EXISTS "
             "(SELECT 1 FROM item i WHERE i.source = p.source AND i.item = p.item) ORDER BY rowid",
@@ -120,15 +126,6 @@ class Staging:
         self._db.execute(
             "DELETE FROM patch WHERE NOT EXISTS "
             "(SELECT 1 FROM item i WHERE i.source = patch.source AND i.item = patch.item)"
-        )
-
-    def _drop_replaced_patches(self) -> None:
-        """Patches stored before belong to items stored before: they go with an item that was replaced."""
-        self._db.execute("CREATE INDEX IF NOT EXISTS patch_item ON patch (source, item)")
-        self._db.execute(
-            "DELETE FROM patch WHERE run = ? AND EXISTS (SELECT 1 FROM item i WHERE i.source = patch.source "
-            "AND i.item = patch.item AND i.run = ?)",
-            (_BEFORE, _NOW),
         )
 
     def counts(self) -> dict[str, int]:
