@@ -5,7 +5,7 @@ states it, the other medicine must belong to the vocabulary's group for the risk
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -38,7 +38,7 @@ def shared_risks(one: Party, other: Party) -> Mapping[str, tuple[RiskQuote | Non
     """
     found: dict[str, tuple[RiskQuote | None, RiskQuote | None]] = {}
     for name, risk in RISKS.items():
-        quotes = (_of(one, name), _of(other, name))
+        quotes = (_quote(one, name), _quote(other, name))
         carried = [
             quote is not None or risk.group in party.groups for quote, party in zip(quotes, (one, other), strict=True)
         ]
@@ -47,15 +47,11 @@ def shared_risks(one: Party, other: Party) -> Mapping[str, tuple[RiskQuote | Non
     return found
 
 
-def _of(party: Party, risk: str) -> RiskQuote | None:
-    return risk_quote(party.record.labels, risk) if party.record else None
-
-
-def risk_quote(labels: Sequence[Label], risk: str) -> RiskQuote | None:
+def _quote(party: Party, risk: str) -> RiskQuote | None:
     """Return the strongest sentence that states ``risk``; of equal ones, one about use with other medicines."""
     stated = [
         RiskQuote(label, section, sentence)
-        for label in labels
+        for label in (party.record.labels if party.record else ())
         for section in _SECTIONS
         for sentence in label.sections.get(section, ())
         if states(sentence, risk)

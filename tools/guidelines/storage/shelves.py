@@ -61,11 +61,6 @@ class ConversationStore(LibraryStore):
             self._make()
             yield
 
-    @contextmanager
-    def locked_if_free(self) -> Generator[bool]:
-        with self._library.locked_if_free() as mine:
-            yield mine
-
     def _make(self) -> None:
         if not self.folder.is_dir():
             raise SourceRejected(_GONE)
