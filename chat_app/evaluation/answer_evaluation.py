@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
@@ -38,15 +38,13 @@ _CUT_NUMBER = re.compile(r"\d[.,]?\|[.,]?\d")
 _TABLE = re.compile(r"-{3,}|(?<!\\)[|*`]|\\(?=[\[\]|])")
 
 
-class AnswerQuestion(BaseModel):
+class AnswerQuestion(BaseModel, frozen=True, populate_by_name=True):
     """A question with the facts that its answer must hold.
 
     ``must`` are exact words of the sources, all of them needed, or one with ``any``; ``answer`` is another name for a
     single one. ``answerable`` is False where the sources hold no answer. ``after`` is asked before the question, in
     the same conversation.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     question: str
     must: tuple[str, ...] = Field((), validation_alias=AliasChoices("must", "answers"))

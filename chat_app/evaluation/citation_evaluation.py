@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
@@ -38,13 +38,11 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
 
 
-class CitationQuestion(BaseModel):
+class CitationQuestion(BaseModel, frozen=True):
     """A question; ``after`` is asked before it in the same conversation.
 
     The right answer to a question of the ``kind`` ``unanswerable`` has no citations.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     question: str
     after: str | None = None

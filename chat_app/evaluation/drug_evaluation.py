@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from chat_app.evaluation.question_files import read_rows
 from tools.drug_database.database import DrugDatabase
@@ -23,10 +23,8 @@ from tools.types import Frozen
 _DEPTH: Final = 5
 
 
-class EvaluationQuery(Frozen):
+class EvaluationQuery(Frozen, extra="ignore"):
     """A query with the expected hit."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     id: str = ""
     type: str = "query"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chat_app.evaluation.question_files import read_rows
 from tools.errors import SourceRejected
@@ -27,10 +27,8 @@ class PageMiss(Frozen):
     found: tuple[str, ...]
 
 
-class PagesReport(BaseModel):
+class PagesReport(Frozen):
     """Shares of the answerable questions whose page was first, or among the first five passages."""
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     hit_at_1: float = Field(serialization_alias="hit@1")
     hit_at_5: float = Field(serialization_alias="hit@5")

@@ -5,13 +5,13 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tools.embeddings.embedders import Embedder
 from tools.errors import SourceRejected
@@ -19,6 +19,7 @@ from tools.guidelines.search.retrieval import Retriever
 from tools.language.terms import terms, weight_of
 from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import PassageRow
+from tools.types import Frozen
 
 _VERSION = "evaluation"
 CUT = 10
@@ -26,10 +27,8 @@ Progress = Callable[[str, int, int], None]
 PassageTerms = Mapping[str, Sequence[str]]
 
 
-class RetrievalReport(BaseModel):
+class RetrievalReport(Frozen):
     """Means over all questions; dump it with ``by_alias=True`` for the names that evaluations use."""
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     ndcg: float = Field(serialization_alias="ndcg@10")
     recall: float = Field(serialization_alias="recall@10")
@@ -39,13 +38,12 @@ class RetrievalReport(BaseModel):
     dense: bool
 
 
-@dataclass(slots=True)
-class BeirCollection:
+class BeirCollection(NamedTuple):
     """Passages, questions and relevance (question to passage to grade), by id."""
 
     passages: dict[str, str]
     questions: dict[str, str]
-    relevance: dict[str, dict[str, int]] = field(default_factory=dict)
+    relevance: dict[str, dict[str, int]]
 
 
 def read_collection(folder: Path) -> BeirCollection:
@@ -132,8 +130,8 @@ def _ask(collection: BeirCollection, retriever: Retriever, found: PassageTerms, 
         recalls.append(recall(ranked, collection.relevance[key]))
         progress("asking", at, len(asked))
     return RetrievalReport(
-        ndcg=_mean(gains),
-        recall=_mean(recalls),
+        ndcg=fmean(gains or [0.0]),
+        recall=fmean(recalls or [0.0]),
         ms_per_query=1000 * spent / max(1, len(asked)),
         queries=len(asked),
         passages=len(found),
@@ -153,7 +151,3 @@ def recall(ranked: Sequence[str], relevance: Mapping[str, int]) -> float:
     """Return the share of the relevant passages among the first ten."""
     wanted = {key for key, grade in relevance.items() if grade > 0}
     return len(wanted.intersection(ranked[:CUT])) / len(wanted) if wanted else 0.0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from chat_app.errors import ConfigurationError
 from chat_app.settings import is_loopback
 
 
-class OfflineConfig(BaseModel):
+class OfflineConfig(BaseModel, frozen=True):
     """Configuration of one offline server; sizes are in bytes, times in seconds, ``delta_ms`` in milliseconds."""
-
-    model_config = ConfigDict(frozen=True)
 
     host: str = "127.0.0.1"
     port: int = Field(0, ge=0, le=65_535)

@@ -198,10 +198,8 @@ Include = Literal[
 ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
 
 
-class Retrieve(BaseModel):
+class Retrieve(BaseModel, frozen=True):
     """Query of ``GET /v1/responses/{id}``."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     stream: bool = False
     starting_after: int | None = Field(None, ge=0)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.types import Frozen
@@ -10,10 +10,8 @@ from tools.types import Frozen
 How = Literal["exact", "brand", "synonym", "code", "class", "spelling", "text"]
 
 
-class DrugQuery(Frozen):
+class DrugQuery(Frozen, hide_input_in_errors=True):
     """A search. ``name`` is a brand, generic, salt, class, abbreviation, a misspelling of one, or a code."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str = Field(max_length=100_000)
     drug_class: str | None = None

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, Field, computed_field
 
 from tools.drug_database.records.drug_record import DataSource
 from tools.types import Frozen
@@ -30,10 +30,8 @@ class RejectedRow(Frozen):
     reason: str
 
 
-class FileReport(BaseModel):
+class FileReport(BaseModel, extra="forbid"):
     """Row counts of one file; ``read == kept + merged + refused`` holds once all of it was read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     file: str
     format: str
