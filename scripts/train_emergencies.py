@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emergencies
-from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, INTENT, EmergencyModel
+from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, INTENT, REACTION, EmergencyModel
 from chat_app.safety.emergency_features import DATA, NAMES, features
 from tools.drug_database.importers import demo
 from tools.drug_database.names.aliases import AliasFile
@@ -79,7 +79,7 @@ class Target(NamedTuple):
     """What a classifier recognises."""
 
     weights: Path
-    kind: Literal["emergency", "exposure", "self_harm"]
+    kind: Literal["emergency", "exposure", "self_harm", "reaction"]
     threshold: float
     """Below one half: a missed emergency or exposure costs more than a false alarm. Chosen by cross-validation."""
     smallest: float
@@ -100,6 +100,7 @@ class Target(NamedTuple):
 EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.42, smallest=0.04)
 EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.2, smallest=0.1)
 SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
+REACTIONS: Final = Target(REACTION, "reaction", threshold=0.5, smallest=0.1, within=True)
 
 
 def filled(template: str, language: str, rng: random.Random) -> str:
@@ -294,7 +295,7 @@ def _written(text: str) -> list[str]:
 
 def main() -> None:
     """Write the weights of the shipped training set, or with ``--check`` print the cross-validated figures."""
-    examples, targets = read_emergencies(TRAINING), (EMERGENCIES, EXPOSURES, SELF_HARM)
+    examples, targets = read_emergencies(TRAINING), (EMERGENCIES, EXPOSURES, SELF_HARM, REACTIONS)
     if "--check" in sys.argv[1:]:
         for group, counts in cross_validated(examples, *targets).items():
             for target, (recognised, false_alarms) in zip(targets, counts, strict=True):

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from babel import Locale
 
@@ -19,9 +19,14 @@ from chat_app.answer_options import AnswerLanguage, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
-from chat_app.safety.emergency_classifier import LEAST_WITH_EXCESS, emergency_kind, emergency_model
+from chat_app.safety.emergency_classifier import (
+    LEAST_WITH_EXCESS,
+    EmergencyKind,
+    emergency_kind,
+    emergency_model,
+)
 from chat_app.safety.emergency_notice import emergency_notice
-from tools.drug_database.drug_tools import BEFORE, SELF_HARM
+from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
 from tools.drug_database.labels.overdosage_output import ABOVE
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
@@ -30,8 +35,11 @@ from tools.types import Function, FunctionOutput
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
-    preset={"length": "standard", "language": "", "some": False, "own": False, "exposure": False, "self_harm": False},
+    preset={"length": "standard", "language": "", "some": False, "own": False, "emergency": ""},
 )
+_TAKEN: Final[frozenset[EmergencyKind]] = frozenset({"exposure", "reaction"})
+_GRAVEST: Final[frozenset[EmergencyKind]] = frozenset({"exposure", "self_harm"})
+"""Kinds that neither an amount nor a question before changes."""
 NO_NOTICE = "off"
 """Emergency text with which no question is treated as an emergency."""
 ONLY_EXTRACTS = Notice(
@@ -142,17 +150,26 @@ class AsclepiusHealthcareAgent:
 
     async def _prepared(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
         """Put the notice before the answer to an emergency, and choose what is searched for it."""
-        kind = emergency_kind(request.message)
-        if kind in {None, "illness"} and (await self._is_excess(request) or await self._goes_on(request, recent)):
-            kind = "exposure"
+        kind = await self._kind(request, recent)
         if kind is None:
             return request
         request = replace(
             request, notices=(emergency_notice(request.message, kind, self._emergency_text), *request.notices)
         )
-        if kind == "exposure":
-            return await self._for_exposure(request, recent)
-        return self._for_self_harm(request) if kind == "self_harm" else request
+        if kind == "self_harm":
+            return self._for_self_harm(request)
+        return request if kind == "illness" else await self._for_exposure(request, recent, reaction=kind == "reaction")
+
+    async def _kind(self, request: TurnRequest, recent: Sequence[str]) -> EmergencyKind | None:
+        """Return the kind of emergency that the question tells of, or goes on with."""
+        kind = emergency_kind(request.message)
+        if kind in _GRAVEST:
+            return kind
+        if await self._is_excess(request):
+            return "exposure"
+        if kind == "reaction" and not await self._named(request, "\n".join(recent)):
+            return "illness"
+        return await self._gone_on_with(request, recent) or kind
 
     async def _is_excess(self, request: TurnRequest) -> bool:
         """Return whether the question states far more of a medicine than its labels allow."""
@@ -162,18 +179,19 @@ class AsclepiusHealthcareAgent:
         found = await self._overdosage(request, message)
         return isinstance(found.output, dict) and bool(found.output.get(ABOVE))
 
-    async def _goes_on(self, request: TurnRequest, recent: Sequence[str]) -> bool:
-        """Return whether a question before told of an exposure, and none since names another medicine.
+    async def _gone_on_with(self, request: TurnRequest, recent: Sequence[str]) -> EmergencyKind | None:
+        """Return the kind of an exposure that a question before told of, if none since names another medicine.
 
         One that names none goes on with the question before it alone.
         """
         *earlier, newest = recent
-        told = next((at for at in reversed(range(len(earlier))) if emergency_kind(earlier[at]) == "exposure"), None)
+        kinds: list[EmergencyKind | None] = [emergency_kind(one) for one in earlier]
+        told = next((at for at in reversed(range(len(kinds))) if kinds[at] in _TAKEN), None)
         if told is None:
-            return False
+            return None
         since = await self._named(request, "\n".join((*earlier[told + 1 :], newest)))
         goes_on = bool(since) or told == len(earlier) - 1
-        return goes_on and since <= await self._named(request, earlier[told])
+        return kinds[told] if goes_on and since <= await self._named(request, earlier[told]) else None
 
     async def _named(self, request: TurnRequest, text: str) -> set[str]:
         subject = (await self._overdosage(request, text)).subject
@@ -184,10 +202,11 @@ class AsclepiusHealthcareAgent:
         call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": question}))
         return await self._tools.execute(call)
 
-    async def _for_exposure(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
+    async def _for_exposure(self, request: TurnRequest, recent: Sequence[str], *, reaction: bool) -> TurnRequest:
         """Search Overdosage sections beside all other sources, and withhold doses where a medicine is named.
 
-        A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it.
+        A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it. For a
+        reaction, what labels say of hypersensitivity is searched instead.
         """
         found = await self._overdosage(request, "\n".join(recent))
         names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
@@ -195,8 +214,8 @@ class AsclepiusHealthcareAgent:
             request,
             tools=(*names, *request.tools),
             guideline_tools=frozenset(),
-            given={**request.given, **{name: {BEFORE: "\n".join(recent[-2:-1])} for name in names}},
-            prompt_kwargs={**request.prompt_kwargs, "exposure": True},
+            given={**request.given, **{name: {BEFORE: "\n".join(recent[-2:-1]), REACTION: reaction} for name in names}},
+            prompt_kwargs={**request.prompt_kwargs, "emergency": "reaction" if reaction else "exposure"},
             undosed=frozenset(request.tools if found.subject or found.error else ()),
         )
 
@@ -208,7 +227,7 @@ class AsclepiusHealthcareAgent:
             tools=names,
             guideline_tools=frozenset(),
             given={name: {SELF_HARM: True} for name in names},
-            prompt_kwargs={**request.prompt_kwargs, "self_harm": True},
+            prompt_kwargs={**request.prompt_kwargs, "emergency": "self_harm"},
         )
 
     def _ordinary(self, message: str, options: ConsultOptions) -> TurnRequest:

@@ -26,6 +26,8 @@ class JudgedQuestion(Frozen):
     """An emergency without an exposure: no self-harm, and no harm from something taken, given or breathed in."""
     self_harm: bool = False
     """An exposure in which nothing was taken yet: someone wants to harm themselves, or asks what is lethal."""
+    reaction: bool = False
+    """An allergic reaction to a usual amount: of a medicine, a food, a sting."""
 
     @property
     def exposure(self) -> bool:

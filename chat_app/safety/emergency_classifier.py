@@ -1,10 +1,10 @@
 """Decides whether a question tells of an immediate danger to life, and of which kind.
 
 An emergency is an overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like; an exposure is one in
-which something was taken, given or breathed in, or self-harm, in which nothing need have been taken yet. Each is a
-linear model over ``emergency_features``: the sum of the weights of a question's features, as a probability.
-``scripts.train_emergencies`` fits the weights; ``asclepius eval emergencies`` measures them on questions that were
-written apart.
+which something was taken, given or breathed in, or self-harm, in which nothing need have been taken yet; a reaction is
+an allergic one to a usual amount. Each is a linear model over ``emergency_features``: the sum of the weights of a
+question's features, as a probability. ``scripts.train_emergencies`` fits the weights; ``asclepius eval emergencies``
+measures them on questions that were written apart.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from tools.types import Frozen
 EMERGENCY: Final[Path] = DATA / "emergency_weights.json"
 EXPOSURE: Final[Path] = DATA / "exposure_weights.json"
 INTENT: Final[Path] = DATA / "self_harm_weights.json"
+REACTION: Final[Path] = DATA / "reaction_weights.json"
 LEAST_WITH_EXCESS: Final = 0.05
 """Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
 _LONGEST: Final = 20_000
-EmergencyKind = Literal["exposure", "self_harm", "illness"]
-"""What was taken, given or breathed in; harm that someone intends; any other danger to life."""
+EmergencyKind = Literal["exposure", "reaction", "self_harm", "illness"]
+"""What was taken, given or breathed in; an allergic reaction to it; harm that someone intends; any other danger."""
 
 
 class EmergencyModel(Frozen):
@@ -63,4 +64,6 @@ def emergency_kind(text: str) -> EmergencyKind | None:
         return None
     if emergency_model(INTENT).recognises_whole(text):
         return "self_harm"
-    return "exposure" if emergency_model(EXPOSURE).recognises(text) else "illness"
+    if not emergency_model(EXPOSURE).recognises(text):
+        return "illness"
+    return "reaction" if emergency_model(REACTION).recognises_whole(text) else "exposure"

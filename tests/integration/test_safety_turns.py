@@ -120,6 +120,43 @@ async def test_the_dose_of_the_treatment_that_is_asked_is_quoted(
     assert "ceftriaxone" not in text_of(events)
 
 
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("throat closing after amoxicillin", "hypersensitivity reaction such as anaphylaxis"),
+        ("hives and wheeze 10 min after ceftriaxone", "ceftriaxone, contraindications"),
+        ("Quaddeln und Atemnot 10 Minuten nach Ceftriaxon", "hypersensitivity"),
+    ],
+)
+async def test_a_reaction_is_answered_with_hypersensitivity_and_not_with_overdosage(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, quoted: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, question)
+    assert len(notices(events)) == 1
+    assert "poison" not in notices(events)[0]
+    assert quoted in text_of(events)
+    assert "overdose" not in text_of(events)
+    assert "every 12 hours" not in text_of(events), "the usual dose of the medicine that was reacted to"
+
+
+@pytest.mark.parametrize("question", ["throat swelling after wasp sting", "Wheeze and swollen lips after peanuts"])
+async def test_a_reaction_to_no_medicine_searches_no_overdosage(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, question)
+    assert notices(events) == [TEXTS["en"]["illness"]]
+    assert "search_overdosage" not in tools_called(events)
+
+
+async def test_rash_after_far_too_much_is_an_overdose(drugs: DrugDatabase, server: str, redis_url: str) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, "Hives and wheezing after 30 g of acetaminophen an hour ago")
+    assert notices(events) == [TEXTS["en"]["exposure"]]
+    assert "acetaminophen, in an overdose" in text_of(events)
+
+
 async def test_the_treatment_of_a_reaction_in_other_words_is_quoted(
     drugs: DrugDatabase, server: str, redis_url: str
 ) -> None:

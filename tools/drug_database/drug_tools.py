@@ -6,7 +6,14 @@ from typing import Final
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels, stated_weight
 from tools.drug_database.labels.interaction_output import interaction_result
-from tools.drug_database.labels.overdosage_output import SECTION, Treatments, dose_clauses, note, overdosage_result
+from tools.drug_database.labels.overdosage_output import (
+    Treatments,
+    dose_clauses,
+    has_section,
+    hypersensitivity_result,
+    note,
+    overdosage_result,
+)
 from tools.drug_database.labels.record_rendering import label_result, tool_result
 from tools.drug_database.names.name_keys import record_key
 from tools.drug_database.records.drug_record import DrugRecord, SectionName
@@ -16,9 +23,10 @@ from tools.function_tool import FunctionTool
 from tools.types import ToolPresentation, ToolResult
 
 BEFORE: Final = "before"
+REACTION: Final = "reaction"
 SELF_HARM: Final = "self_harm"
-"""Hidden parameters of ``search_overdosage``: the question before, for a medicine that the newest does not name; and
-that someone wants to harm themselves, so that nothing is quoted."""
+"""Hidden parameters of ``search_overdosage``: the question before, for a medicine that the newest does not name; that
+it tells of an allergic reaction; and that someone wants to harm themselves, so that nothing is quoted."""
 _LONGEST = 100_000
 _MOST_NAMES = 24
 _MOST_MEMBERS = 5
@@ -26,7 +34,7 @@ _MOST_MEMBERS = 5
 SEARCH = ToolPresentation(title="Drug database", icon="pill", subjects=("drug_name", "drug_class"))
 LABEL = ToolPresentation(title="Drug label", icon="pill", subjects=("name",))
 INTERACTIONS = ToolPresentation(title="Interactions", icon="shuffle", subjects=("names",))
-OVERDOSAGE = ToolPresentation(title="Overdosage", icon="siren", subjects=("question",))
+OVERDOSAGE = ToolPresentation(title="Overdose and allergy", icon="siren", subjects=("question",))
 
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
@@ -41,7 +49,7 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
             presentation=OVERDOSAGE,
             source="overdosage",
             idempotent=True,
-            hidden=[BEFORE, SELF_HARM, "language"],
+            hidden=[BEFORE, REACTION, SELF_HARM, "language"],
         ),
     ]
 
@@ -124,9 +132,17 @@ class _Tools:
         return interaction_result(searched)
 
     async def search_overdosage(  # noqa: D417 - the model never sees the hidden parameters
-        self, question: str, *, before: str = "", self_harm: bool = False, language: str = "en"
+        self,
+        question: str,
+        *,
+        before: str = "",
+        reaction: bool = False,
+        self_harm: bool = False,
+        language: str = "en",
     ) -> ToolResult:
         """Search the labels of the medicines that a question names for Overdosage sections, and antidotes' Dosage.
+
+        For an allergic reaction it returns what the labels say of hypersensitivity instead.
 
         `above_labelled_doses` tells whether the question states far more of a medicine than its labels allow.
 
@@ -143,15 +159,17 @@ class _Tools:
         asked = [one for clause in dose_clauses(question) for one in await self._database.named(clause)]
         told = {one.key for records_told in named.values() for one in records_told}
         treatments = Treatments(question, records, [one for one in asked if one.key not in told])
+        if reaction:
+            return hypersensitivity_result(question, records, treatments)
         searched = [part for record in records for part in await self._with_section(record)]
         return overdosage_result(question, searched, treatments, above=above, language=language)
 
     async def _with_section(self, record: DrugRecord) -> Sequence[DrugRecord]:
         """Return ``record``, or the records of its ingredients where only they have an Overdosage section."""
-        if len(record.ingredients) < 2 or any(label.sections.get(SECTION) for label in record.labels):
+        if len(record.ingredients) < 2 or has_section(record):
             return [record]
         parts = [await self._database.record(record_key([one])) for one in record.ingredients]
-        told = [one for one in parts if one and any(label.sections.get(SECTION) for label in one.labels)]
+        told = [one for one in parts if one and has_section(one)]
         return told or [record]
 
 

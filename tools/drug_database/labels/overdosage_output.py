@@ -1,8 +1,9 @@
-"""The output of ``search_overdosage``: Overdosage sections of labels, and the Dosage of what treats the emergency."""
+"""The output of ``search_overdosage``: Overdosage or hypersensitivity in labels, and the Dosage of treatments."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -17,6 +18,9 @@ ABOVE: Final = "above_labelled_doses"
 SECTION: Final[SectionName] = "overdosage"
 _DEFAULT: Final = "en"
 _TREATMENT: Final[SectionName] = "dosage"
+_HYPERSENSITIVITY: Final[tuple[SectionName, ...]] = ("boxed_warning", "contraindications", "warnings")
+_ALLERGIC: Final = re.compile("hypersensitiv|anaphyla|allerg|angio-?o?edema|urticaria|bronchospasm", re.IGNORECASE)
+_ANYTHING: Final = re.compile("")
 _DOSE: Final = re.compile(r"\bdos(?:e|ing|age|is)|[\w-]dosis|\bhow (?:much|many)|\bwie ?viel|\bcuánt", re.IGNORECASE)
 _CLAUSE: Final = re.compile(r"[,;:?!()]|\.(?!\d)")
 _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
@@ -62,6 +66,11 @@ class Treatments:
         return any(word[:_LETTERS] in self._question for word in words if word != record.generic_name)
 
 
+def has_section(record: DrugRecord) -> bool:
+    """Return whether a label of ``record`` has an Overdosage section."""
+    return bool(_said(record, SECTION))
+
+
 def dose_clauses(question: str) -> Iterable[str]:
     """Yield the clauses of ``question`` that ask for a dose."""
     return filter(_DOSE.search, _CLAUSE.split(question))
@@ -74,30 +83,73 @@ def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, nam
 
 
 def overdosage_result(
-    question: str, records: Sequence[DrugRecord], treatments: Treatments, *, above: bool, language: str
+    question: str,
+    records: Sequence[DrugRecord],
+    treatments: Treatments,
+    *,
+    above: bool,
+    language: str,
 ) -> ToolResult:
     """Return the Overdosage section of the first label of each record that has one, and the Dosage of treatments."""
-    passages: list[Passage] = []
-    pairs: list[JsonValue] = [] if records else [note("unnamed", language)]
-    results: list[JsonValue] = []
+    found = _FoundSections(records, {"question": question, ABOVE: above})
+    if not records:
+        found.pairs.append(note("unnamed", language))
     for record in records:
-        name, section = record.generic_name, _TREATMENT if treatments.holds(record) else SECTION
-        if section == SECTION and treatments.reacted:
-            continue
-        label = next((one for one in record.labels if one.sections.get(section)), None)
-        if label is None:
-            pairs.append(note("no_section", language, name))
-            continue
-        pairs.append({"medicines": [name], "mentions": 1, "note": ""})
-        passage = section_passage(record, label, section)
-        passages.append(passage)
-        row: dict[str, JsonValue] = {"cite": passage.id, "label_of": name, "about": name}
-        row["section"], row["label"] = SECTION_TITLES[section], {section: [*label.sections[section]]}
-        results.append(row)
-    summary = Phrase(text="{count} sections", singular="{count} section", values={"count": len(passages)})
-    subject = ", ".join(record.generic_name for record in records)
-    data: JsonValue = {"question": question, "pairs": pairs, "results": results, ABOVE: above}
-    return ToolResult(data=data, passages=tuple(passages), summary=summary, subject=subject)
+        treats = treatments.holds(record)
+        if (treats or not treatments.reacted) and not found.add(record, [_TREATMENT if treats else SECTION]):
+            found.pairs.append(note("no_section", language, record.generic_name))
+    return found.result()
+
+
+def hypersensitivity_result(question: str, records: Sequence[DrugRecord], treatments: Treatments) -> ToolResult:
+    """Return what the labels of the medicines say of hypersensitivity, and the Dosage of what treats a reaction.
+
+    A medicine for anaphylaxis is not the one reacted to: unless its dose is asked for, it may have been overdosed.
+    """
+    found = _FoundSections(records, {"question": question})
+    for record in records:
+        if treatments.holds(record):
+            found.add(record, [_TREATMENT])
+        elif any(_indications(record, _REACTIONS)):
+            found.add(record, [SECTION])
+        elif not treatments.reacted:
+            found.add(record, _HYPERSENSITIVITY, _ALLERGIC)
+    return found.result()
+
+
+class _FoundSections:
+    """The sections found for a question, as the tool returns them."""
+
+    def __init__(self, records: Sequence[DrugRecord], told: Mapping[str, JsonValue]) -> None:
+        self._passages: list[Passage] = []
+        self._rows: list[JsonValue] = []
+        self.pairs: list[JsonValue] = []
+        self._subject = ", ".join(record.generic_name for record in records)
+        self._told = told
+
+    def add(self, record: DrugRecord, sections: Iterable[SectionName], about: re.Pattern[str] = _ANYTHING) -> bool:
+        """Add the sentences ``about`` something of the first label with each section; return whether any was found."""
+        name, before = record.generic_name, len(self._rows)
+        for section in sections:
+            labels = (
+                (one, [text for text in one.sections.get(section, ()) if about.search(text)]) for one in record.labels
+            )
+            label, said = next(((one, said) for one, said in labels if said), (None, []))
+            if label is None:
+                continue
+            passage = section_passage(record, label, section)
+            self._passages.append(passage)
+            row: dict[str, JsonValue] = {"cite": passage.id, "label_of": name, "about": name}
+            self._rows.append({**row, "section": SECTION_TITLES[section], "label": {section: [*said]}})
+        if len(self._rows) > before:
+            self.pairs.append({"medicines": [name], "mentions": len(self._rows) - before, "note": ""})
+        return len(self._rows) > before
+
+    def result(self) -> ToolResult:
+        """Return what was found."""
+        summary = Phrase(text="{count} sections", singular="{count} section", values={"count": len(self._passages)})
+        data: JsonValue = {**self._told, "pairs": self.pairs, "results": self._rows}
+        return ToolResult(data=data, passages=tuple(self._passages), summary=summary, subject=self._subject)
 
 
 def _indications(record: DrugRecord, emergency: re.Pattern[str]) -> Iterable[str]:
