@@ -184,6 +184,33 @@ async def test_a_combination_is_quoted_by_the_sections_of_its_ingredients(
     assert "hydrochlorothiazide, in an overdose" in text_of(events)
 
 
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("took 80 units of insulin by mistake", "insulin glargine, in an overdose"),
+        ("beta blocker overdose", "metoprolol, in an overdose"),
+        ("30 Kalziumantagonisten geschluckt", "diltiazem, in an overdose"),
+        ("Opioidpflaster geschluckt", "in an overdose"),
+        ("took 20 metformin and 80 units of her insulin", "insulin glargine, in an overdose"),
+    ],
+)
+async def test_an_overdose_of_a_class_quotes_its_members(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, quoted: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, question))
+    assert quoted in answer
+    assert "No Overdosage section" not in answer
+    assert "kein Abschnitt" not in answer
+    assert answer.count("continue observation and carbohydrate") <= 1, "members that say the same are quoted once"
+
+
+async def test_a_part_of_a_class_name_is_no_class(drugs: DrugDatabase, server: str, redis_url: str) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, "Toddler swallowed ten potassium tablets"))
+    assert "patiromer" not in answer
+
+
 async def asked_in_turn(agent: AsclepiusHealthcareAgent, *questions: str) -> list[AgentEvent]:
     """Return the events of the last of ``questions``, asked in one conversation."""
     events: list[AgentEvent] = []
@@ -246,7 +273,7 @@ async def test_a_notice_does_not_hide_what_the_guidelines_hold(
     async with agent_with(drugs, server, redis_url, guideline=CHARCOAL) as agent:
         events = await consult(agent, question)
     assert notices(events) == [TEXTS["en"]["exposure"]]
-    assert text_of(events).startswith("Call the emergency number.")
+    assert text_of(events).startswith("dabigatran, in an overdose")
     assert CHARCOAL in text_of(events)
 
 
@@ -255,7 +282,7 @@ async def test_an_amount_that_does_not_answer_an_exposure_is_not_quoted(
 ) -> None:
     async with agent_with(drugs, server, redis_url, guideline="Start basal insulin at 10 units a day.") as agent:
         events = await consult(agent, "Insulin pen mix-up: she injected 100 units instead of 10 by mistake")
-    assert "Call the emergency number" in text_of(events)
+    assert "insulin glargine, in an overdose" in text_of(events)
     assert "10 units a day" not in text_of(events)
 
 

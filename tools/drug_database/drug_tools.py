@@ -1,11 +1,12 @@
 """The tools that the model may call on the drug database."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels, stated_weight
 from tools.drug_database.labels.interaction_output import interaction_result
+from tools.drug_database.labels.label_terms import tokens
 from tools.drug_database.labels.overdosage_output import (
     Treatments,
     dose_clauses,
@@ -155,14 +156,39 @@ class _Tools:
         weight = stated_weight(question)
         named = {clause: await self._database.named(clause) for clause in clauses_with_amounts(question)}
         above = any(exceeds_labels(clause, records, weight) for clause, records in named.items())
-        records = await self._database.named(question) or await self._database.named(before)
+        records, members = await self._told_of(question)
+        if not records:
+            records, members = await self._told_of(before)
         asked = [one for clause in dose_clauses(question) for one in await self._database.named(clause)]
         told = {one.key for records_told in named.values() for one in records_told}
         treatments = Treatments(question, records, [one for one in asked if one.key not in told])
         if reaction:
             return hypersensitivity_result(question, records, treatments)
         searched = [part for record in records for part in await self._with_section(record)]
-        return overdosage_result(question, searched, treatments, above=above, language=language)
+        return overdosage_result(question, searched, treatments, members=members, above=above, language=language)
+
+    async def _told_of(self, text: str) -> tuple[Sequence[DrugRecord], Collection[str]]:
+        """Return the medicines that ``text`` names, behind them members of its classes, and the keys of these."""
+        found = await self._database.search(DrugQuery(name=text, limit=_MOST_MEMBERS)) if text else None
+        hits = [hit.matched.on for hit in found.hits if hit.matched.how == "class"] if found else []
+        classes = [(name,) for name in dict.fromkeys(hits) if set(tokens(name)) <= set(tokens(text))]
+        words = (await self._database.expand(text)).expansions
+        named = await self._database.named(text)
+        members: dict[str, DrugRecord] = {}
+        for names in (*classes, *((word.asked, *word.same) for word in words)):
+            members.update((one.key, one) for one in await self._members(names))
+        for one in named:
+            members.pop(one.key, None)
+        return [*named, *members.values()], members.keys()
+
+    async def _members(self, names: Iterable[str]) -> Sequence[DrugRecord]:
+        """Return members with an Overdosage section of the first of ``names`` that is a class with any."""
+        for name in names:
+            found = await self._database.search(DrugQuery(name="", drug_class=name, limit=_MOST_MEMBERS))
+            records = [one for hit in found.hits for one in await self._with_section(hit.record)]
+            if members := list(filter(has_section, records)):
+                return members
+        return []
 
     async def _with_section(self, record: DrugRecord) -> Sequence[DrugRecord]:
         """Return ``record``, or the records of its ingredients where only they have an Overdosage section."""

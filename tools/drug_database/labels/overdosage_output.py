@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, Literal
 
@@ -87,14 +87,23 @@ def overdosage_result(
     records: Sequence[DrugRecord],
     treatments: Treatments,
     *,
+    members: Collection[str] = (),
     above: bool,
     language: str,
 ) -> ToolResult:
-    """Return the Overdosage section of the first label of each record that has one, and the Dosage of treatments."""
+    """Return the Overdosage section of the first label of each record that has one, and the Dosage of treatments.
+
+    Of ``members`` of a class, by key, those that say the same as another but for the name are left out.
+    """
     found = _FoundSections(records, {"question": question, ABOVE: above})
     if not records:
         found.pairs.append(note("unnamed", language))
+    wordings: set[str] = set()
     for record in records:
+        wording = "\n".join(_said(record, SECTION)).lower().replace(record.generic_name.lower(), "{}")
+        if record.key in members and wording in wordings:
+            continue
+        wordings.add(wording)
         treats = treatments.holds(record)
         if (treats or not treatments.reacted) and not found.add(record, [_TREATMENT if treats else SECTION]):
             found.pairs.append(note("no_section", language, record.generic_name))
