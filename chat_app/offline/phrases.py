@@ -5,6 +5,7 @@ Names, numbers and titles that are set into a phrase come from the question, the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Final
 
@@ -68,9 +69,17 @@ def said(phrase: str, language: Language) -> str:
     return TRANSLATED.get(language, {}).get(phrase, phrase)
 
 
-def section_name(section: str) -> str:
+def filled(phrase: str, language: Language, names: Mapping[str, Iterable[str]], joint: str = "and") -> str:
+    """Return ``phrase`` in ``language`` with each list of ``names`` set into it."""
+    listings = {
+        key: listed([said(one, language) for one in values], said(joint, language)) for key, values in names.items()
+    }
+    return said(phrase, language).format(**listings)
+
+
+def section_name(section: str, language: Language = "en") -> str:
     """Return the name of a label's section for headings."""
-    return "in an overdose" if section == "overdosage" else section.replace("_", " ")
+    return said("in an overdose" if section == "overdosage" else section.replace("_", " "), language)
 
 
 def listed(names: list[str], joint: str = "and") -> str:

@@ -144,7 +144,7 @@ def _is_phrase(text: str, sources: str) -> bool:
         if match:
             places = (phrases.GUIDELINES, phrases.FILES, phrases.DRUGS)
             known = {phrases.said(place, language) for place in places for language in LANGUAGES}
-            known |= set(map(phrases.section_name, SECTIONS))
+            known |= {phrases.section_name(section, language) for section in SECTIONS for language in LANGUAGES}
             values = [value for group in match.groups() for value in re.split(r", | and | or | und | y ", group)]
             return all(value in known or _folded(value) in sources for value in values)
     return False

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tools.drug_database.labels.interaction_output import MOST, NOTHING_FOUND, interaction_result
+from tools.catalogues import catalogue
+from tools.drug_database.labels import pair_notes
+from tools.drug_database.labels.interaction_output import MOST, interaction_result
 from tools.drug_database.labels.interactions import MOST_QUOTES
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.pair_notes import NOTHING_FOUND
+from tools.drug_database.labels.record_rendering import NO_LABEL
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.labels.shared_risks import RISKS, states
 from tools.drug_database.records.drug_record import SECTION_TITLES, DataSource, DrugRecord, Fact, Label, SectionName
@@ -474,3 +481,27 @@ def test_a_risk_is_stated_unless_it_is_denied() -> None:
 def test_every_risk_has_a_group_with_members() -> None:
     terms = label_terms()
     assert all(terms.group_named(risk.group) for risk in RISKS.values())
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_the_notes_are_in_the_readers_language(language: str) -> None:
+    one = _found(record("alphadrug", {"warnings": ("Alphadrug can cause bleeding.",)}))
+    other = _found(record("betadrug", {"warnings": ("Betadrug can cause bleeding.",)}))
+    third = _found(record("gammadrug", {"warnings": ("Take with food.",)}))
+    notes = [str(pair["note"]) for pair in pairs(interaction_result([one, other, third], language))]
+    english = [str(pair["note"]) for pair in pairs(interaction_result([one, other, third]))]
+    assert all(said != meant for said, meant in zip(notes, english, strict=True))
+    assert not any(word in note.split() for note in notes for word in ("the", "label", "bleeding.", "bleeding"))
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_every_note_and_risk_is_translated(language: str) -> None:
+    constants = [
+        node.value for node in ast.walk(ast.parse(inspect.getsource(pair_notes))) if isinstance(node, ast.Constant)
+    ]
+    said = {text for text in constants if isinstance(text, str) and re.fullmatch(r"(?:[A-Z{].*\.|and|or)", text)}
+    docstrings = {text for text in said if text.startswith(("Return ", "Words ", "What the check"))}
+    wanted = {*(said - docstrings), *RISKS, NO_LABEL}
+    translated = catalogue(pair_notes.PACKAGE, language)
+    assert wanted == set(translated)
+    assert all(text.count("{}") == translated[text].count("{}") for text in wanted)

@@ -21,6 +21,7 @@ from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.drug_database.records.drug_record import SECTIONS
 from tools.language.vocabulary.common_words import Language
 
 Json = dict[str, Any]
@@ -536,9 +537,30 @@ def test_the_models_own_words_are_in_the_language_of_the_question() -> None:
 @pytest.mark.parametrize("language", ["de", "es"])
 def test_every_translation_is_one_of_a_phrase_with_its_names(language: Language) -> None:
     fixed = {value for value in vars(phrases).values() if isinstance(value, str)} | {"and", "or"}
+    fixed |= set(map(phrases.section_name, SECTIONS))
     translated = {phrase: phrases.said(phrase, language) for phrase in fixed}
     assert sum(said != phrase for phrase, said in translated.items()) == len(phrases.TRANSLATED[language])
     assert all(said.count("{") == phrase.count("{") for phrase, said in translated.items())
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_every_section_of_a_label_has_a_name_in_the_readers_language(language: Language) -> None:
+    assert all(phrases.section_name(section, language) != phrases.section_name(section) for section in SECTIONS)
+
+
+def test_the_heading_of_a_label_is_in_the_questions_language() -> None:
+    row = {
+        "cite": "drug:metformin:1",
+        "generic_name": "metformin",
+        "matched": {"how": "exact", "on": "metformin"},
+        "label": {"dosage": ["Start metformin at 500 mg twice daily with meals."]},
+        "label_scope": {"asked": ["intravenous"], "routes": ["oral"], "fits": False, "not_mentioned": ["children"]},
+    }
+    body = {"query": {}, "results": [row], "did_you_mean": [], "note": ""}
+    told = ToolOutput("search_drug_database", '{"drug_name": "metformin dosis"}', json.dumps(body))
+    answer = compose("Welche Dosis von Metformin am Anfang?", gather([told])).text
+    assert "metformin (Fachinformation für: oral; keine für: intravenous; " in answer
+    assert ", Dosierung:" in answer
 
 
 def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
@@ -661,7 +683,7 @@ def test_the_question_for_a_name_follows_what_labels_say_of_the_pair() -> None:
         unknown=[{"name": "bdrog", "did_you_mean": ["bdrug", "cdrug"]}],
     )
     answer = compose("adrug und bdrog zusammen?", gather([output])).text
-    assert answer.startswith("adrug, warnings:\n\n- Contraindicated with bdrog.")
+    assert answer.startswith("adrug, Warnhinweise:\n\n- Contraindicated with bdrog.")
     assert answer.endswith("bdrog: Meinten Sie bdrug oder cdrug?")
 
 

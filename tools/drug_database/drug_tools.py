@@ -44,7 +44,13 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     return [
         FunctionTool(tools.search_drug_database, presentation=SEARCH, source="drugs", idempotent=True),
         FunctionTool(tools.get_drug_label, presentation=LABEL, source="drugs", idempotent=True),
-        FunctionTool(tools.check_drug_interactions, presentation=INTERACTIONS, source="drugs", idempotent=True),
+        FunctionTool(
+            tools.check_drug_interactions,
+            presentation=INTERACTIONS,
+            source="drugs",
+            idempotent=True,
+            hidden=["language"],
+        ),
         FunctionTool(
             tools.search_overdosage,
             presentation=OVERDOSAGE,
@@ -114,7 +120,9 @@ class _Tools:
         asked = f"{name} {form_or_route or ''}".strip()
         return label_result(await self._database.search(DrugQuery(name=asked, limit=1)), sections)
 
-    async def check_drug_interactions(self, names: list[str]) -> ToolResult:
+    async def check_drug_interactions(  # noqa: D417 - the model never sees the hidden parameter
+        self, names: list[str], *, language: str = "en"
+    ) -> ToolResult:
         """Quotes what the labels of the named medicines say about every pair of them, the most severe first.
 
         Call it whenever a question names two or more medicines, or asks what may not be taken with one. The severity
@@ -130,7 +138,7 @@ class _Tools:
             raise ToolArgumentsInvalid(f"Give one to {_MOST_NAMES} names of medicines.")
         _check_names(names)
         searched = [await self._database.search(DrugQuery(name=name, limit=_MOST_MEMBERS)) for name in names]
-        return interaction_result(searched)
+        return interaction_result(searched, language)
 
     async def search_overdosage(  # noqa: D417 - the model never sees the hidden parameters
         self,

@@ -103,7 +103,8 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
         classes=[*evidence.classes, *_listed_classes(question)],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
-    return asked, [passage for record in evidence.named for passage in label_passages(record)]
+    language = language_of(newest or question)
+    return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
 
 
 def _listed_classes(question: str) -> list[tuple[str, str]]:

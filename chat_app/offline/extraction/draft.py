@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from chat_app.offline import phrases
@@ -33,9 +32,7 @@ class Draft:
 
     def say(self, phrase: str, joint: str = "and", **names: list[str]) -> None:
         """Add a paragraph with one of the model's own phrases, each list of ``names`` set into it."""
-        said = partial(phrases.said, language=self.language)
-        listed = {key: phrases.listed(list(map(said, values)), said(joint)) for key, values in names.items()}
-        self.paragraph(said(phrase).format(**listed))
+        self.paragraph(phrases.filled(phrase, self.language, names, joint))
 
     def lines(self, heading: str, units: Iterable[tuple[Unit, EvidencePassage]]) -> None:
         """Add a heading with list items and table rows below it, each with its source."""

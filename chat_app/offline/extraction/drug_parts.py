@@ -12,6 +12,7 @@ from typing import Final
 from chat_app.offline import phrases
 from chat_app.offline.reading.evidence import EvidencePassage, EvidenceRecord
 from tools.language.quotable_units import term_set
+from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.populations import YOUNG, Population
 from tools.language.word_lists import word_list
 
@@ -93,16 +94,17 @@ def names_of(record: EvidenceRecord) -> str:
     return " ".join((record.name, record.matched_on, *record.brand_names, *record.drug_classes))
 
 
-def label_passages(record: EvidenceRecord) -> list[EvidencePassage]:
-    """The label of a drug, a passage for each section."""
-    name = f"{record.name} ({record.scope})" if record.scope else record.name
+def label_passages(record: EvidenceRecord, language: Language = "en") -> list[EvidencePassage]:
+    """The label of a drug, a passage for each section, with its heading in ``language``."""
+    remarks = "; ".join(phrases.filled(one.phrase, language, one.names, one.joint) for one in record.scope)
+    name = f"{record.name} ({remarks})" if remarks else record.name
     return [
         EvidencePassage(
             "\n".join(sentences),
             cite=record.cites.get(section, record.cite),
             document=record.name,
             about=f"{names_of(record)} label {_LABEL.get(section, '')}",
-            title=phrases.LABEL.format(name=name, section=phrases.section_name(section)),
+            title=phrases.LABEL.format(name=name, section=phrases.section_name(section, language)),
             part=section,
         )
         for section, sentences in record.label.items()

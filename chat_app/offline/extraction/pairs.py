@@ -55,12 +55,14 @@ def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
 
 def _quoted(draft: Draft, pair: Pair, *, aside: bool) -> None:
     """Add the quotes of a pair that the answer does not hold yet."""
-    unsaid = ((Unit(line), passage) for line, passage in _statements(pair, aside=aside) if line not in draft.text)
+    unsaid = (
+        (Unit(line), passage) for line, passage in _statements(draft, pair, aside=aside) if line not in draft.text
+    )
     for heading, group in groupby(unsaid, lambda line: line[1].title):
         draft.lines(heading, group)
 
 
-def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
+def _statements(draft: Draft, pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
     """Return the first statements of each label in turn, so that a long label leaves room for the other.
 
     Aside, where something else is asked for, these are every contraindication and a few others.
@@ -68,7 +70,7 @@ def _statements(pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]
     lines: list[tuple[str, EvidencePassage]] = []
     kinds: list[tuple[bool, str]] = []
     for record in pair.said:
-        for passage in label_passages(record):
+        for passage in label_passages(record, draft.language):
             found = passage.text.split("\n")
             lines += [(line, passage) for line in found]
             kinds += [(aside and record.severity != CONTRAINDICATED, passage.document)] * len(found)

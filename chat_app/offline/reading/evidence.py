@@ -34,6 +34,15 @@ class EvidencePassage:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """One of the model's own phrases, with the lists of names to set into it and the word that joins them."""
+
+    phrase: str
+    names: dict[str, tuple[str, ...]]
+    joint: str = "and"
+
+
+@dataclass(frozen=True)
 class EvidenceRecord:
     """A drug of the database: its names, its products, and the sentences of its label by section."""
 
@@ -49,8 +58,8 @@ class EvidenceRecord:
     matched_on: str = ""
     cites: dict[str, str] = field(default_factory=dict[str, str])
     """Markers of single label sections, where they have their own."""
-    scope: str = ""
-    """Words on what the label covers, where that is not the asked form or population."""
+    scope: tuple[Remark, ...] = ()
+    """What the label covers, where that is not the asked form or population."""
     severity: str = ""
     """Of statements on a pair: how strongly they warn."""
 

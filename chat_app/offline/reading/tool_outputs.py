@@ -22,6 +22,7 @@ from chat_app.offline.reading.evidence import (
     EvidenceRecord,
     Lookup,
     Pair,
+    Remark,
     TitledLines,
     WeightedTerm,
 )
@@ -148,18 +149,18 @@ def _record(row: Json) -> EvidenceRecord:
     )
 
 
-def _scope(scope: Json) -> str:
+def _scope(scope: Json) -> tuple[Remark, ...]:
     """Return what a label is for where that is not what was asked; empty when it fits or nothing is known."""
-    names = {key: list(_texts(value)) for key, value in scope.items()}
-    said: list[str] = []
+    names = {key: _texts(value) for key, value in scope.items()}
+    remarks: list[Remark] = []
     if scope.get("fits") is False:
-        shown = phrases.listed(names.get("routes") or names.get("dosage_forms", []))
-        said.append(phrases.OTHER_FORM.format(shown=shown, asked=phrases.listed(names.get("asked", []))))
+        shown = names.get("routes") or names.get("dosage_forms", ())
+        remarks.append(Remark(phrases.OTHER_FORM, {"shown": shown, "asked": names.get("asked", ())}))
     if left_out := names.get("not_mentioned"):
-        said.append(phrases.NOT_MENTIONED.format(names=phrases.listed(left_out, "or")))
+        remarks.append(Remark(phrases.NOT_MENTIONED, {"names": left_out}, "or"))
     if scope.get("fits") is not False and (without := names.get("no_dose_for")):
-        said.append(phrases.NO_DOSE.format(names=phrases.listed(without, "or")))
-    return "; ".join(said)
+        remarks.append(Remark(phrases.NO_DOSE, {"names": without}, "or"))
+    return tuple(remarks)
 
 
 def _whole_label(body: Json, rows: Sequence[Json]) -> EvidenceRecord:

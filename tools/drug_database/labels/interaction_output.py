@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, groupby
 from typing import Final, NamedTuple
@@ -11,10 +11,10 @@ from pydantic import JsonValue
 
 from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
 from tools.drug_database.labels.interactions import Statement, pair_statements, single_statements
-from tools.drug_database.labels.record_rendering import NO_LABEL, alias_notes, named_record, section_passage
+from tools.drug_database.labels.pair_notes import PairNotes
+from tools.drug_database.labels.record_rendering import alias_notes, named_record, section_passage
 from tools.drug_database.labels.severity import SEVERITIES, Severity
 from tools.drug_database.names.aliases import aliases
-from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord
 from tools.drug_database.records.queries import DrugSearchResult
 from tools.language.figures import written_figures
@@ -22,38 +22,30 @@ from tools.types import Passage, Phrase, ToolResult
 
 MOST: Final = 16
 """Medicines whose pairs are checked at once."""
-NOTHING_FOUND = (
-    "No statement about this combination was found in either label. That is no evidence that the combination is safe."
-)
-_ONLY_RISKS = "No label names the other medicine."
-_RISKS = "A risk that both share is quoted from each label that states it: {}."
-_LISTED_RISK = "{} is listed among medicines with the risk {}; no loaded label of it states that."
-_NOT_LISTED = "{} is not in the drug database: only the other label was searched, for that name."
-_ONE_WAY = "{} has no label: only that of the other one was searched."
-_NO_LABELS = "Neither {} nor {} is a medicine with a label here: nothing was searched."
-_MEMBERS = "Of {} these labels were searched: {}."
-_LEFT_OUT = "Not checked: at most {} medicines are compared at once."
-_MEANINGS = "{} may mean {}."
-_NO_RECORD = "No medicine of that name is in the drug database: ask which one is meant."
 
 
-def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
-    """Return what the labels of the named medicines say about each pair, or about one with others."""
-    readings = list({tuple(map(_identity, parties)): parties for parties in map(parties_of, found[:MOST])}.values())
+def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") -> ToolResult:
+    """Return what the labels of the named medicines say about each pair, or about one with others.
+
+    The notes are in ``language``; quotes and data stay as they are.
+    """
+    notes = PairNotes(language)
+    read = [parties_of(result, notes) for result in found[:MOST]]
+    readings = list({tuple(map(_identity, parties)): parties for parties in read}.values())
     passages: dict[str, Passage] = {}
     rows: list[_Row] = []
     checked: list[_Pair] = []
     if len(readings) == 1:
-        checked += [_single(party, rows, passages) for party in readings[0]]
+        checked += [_single(party, rows, passages, notes) for party in readings[0]]
     for one, other in _combined(readings):
         statements = pair_statements(one, other)
         found_rows = _rows(statements, (one, other), passages)
         rows += found_rows
-        checked.append(_pair(one, other, statements, len(found_rows)))
+        checked.append(_pair((one, other), statements, len(found_rows), notes))
     rows.sort(key=_Row.order)
     checked.sort(key=_Pair.order)
     pairs: list[JsonValue] = [pair.data for pair in checked]
-    pairs += _left_out([result.query.name for result in found])
+    pairs += _left_out([result.query.name for result in found], notes)
     unknown = [
         result
         for result in found
@@ -63,7 +55,7 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
         "pairs": pairs,
         "results": [row.data() for row in rows],
         "unknown": [{"name": result.query.name, "did_you_mean": list(result.did_you_mean)} for result in unknown],
-        "note": " ".join([*alias_notes(found), *([_NO_RECORD] if unknown else [])]),
+        "note": " ".join([*alias_notes(found), *([notes.no_record()] if unknown else [])]),
     }
     return ToolResult(data=data, passages=tuple(passages.values()), summary=_summary(rows))
 
@@ -74,7 +66,7 @@ def _combined(readings: Sequence[Sequence[Party]]) -> Iterator[tuple[Party, Part
         yield from ((one, other) for one in first for other in second if _identity(one) != _identity(other))
 
 
-def parties_of(result: DrugSearchResult) -> list[Party]:
+def parties_of(result: DrugSearchResult, notes: PairNotes) -> list[Party]:
     """Return the medicine that was found, or every meaning of an ambiguous abbreviation."""
     first = party_of(result)
     on = result.hits[0].matched.on if first.record else ""
@@ -82,7 +74,7 @@ def parties_of(result: DrugSearchResult) -> list[Party]:
     if alias is None or len(alias.names) == 1:
         return [first]
     meant = [hit.record for hit in result.hits if (hit.matched.how, hit.matched.on) == ("synonym", on)]
-    note = alias.note or _MEANINGS.format(on, " or ".join(record.generic_name for record in meant))
+    note = alias.note or notes.meanings(on, [record.generic_name for record in meant])
     return [replace(medicine(record), note=note) for record in meant] or [first]
 
 
@@ -168,7 +160,7 @@ class _Pair(NamedTuple):
         return (place, not self.data["shared_risks"])
 
 
-def _pair(one: Party, other: Party, statements: Sequence[Statement], rows: int) -> _Pair:
+def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: int, notes: PairNotes) -> _Pair:
     said = [statement for statement in statements if statement.how != "shared risk"]
     risks = dict.fromkeys(statement.mentioned_as[0] for statement in statements if statement.how == "shared risk")
     stated = {(statement.label_of, statement.mentioned_as[0]) for statement in statements if statement.mentioned_as}
@@ -176,73 +168,31 @@ def _pair(one: Party, other: Party, statements: Sequence[Statement], rows: int) 
     return _Pair(
         severity,
         {
-            "medicines": [one.name, other.name],
+            "medicines": [party.name for party in parties],
             "labels_of": list(dict.fromkeys(statement.label_of for statement in statements)),
             "mentions": rows,
             "severity": severity,
             "shared_risks": list(risks),
-            "note": _pair_note(one, other, said=bool(said), risks=list(risks), stated=stated),
+            "note": notes.pair(*parties, said=bool(said), risks=list(risks), stated=stated),
         },
     )
 
 
-def _pair_note(
-    one: Party, other: Party, *, said: bool, risks: Sequence[str], stated: Collection[tuple[str, str]]
-) -> str:
-    parties = (one, other)
-    notes = list(dict.fromkeys(party.note for party in parties if party.note))
-    if not any(party.record or party.members for party in parties):
-        return " ".join([*notes, _NO_LABELS.format(one.name, other.name)])
-    shared = [name for name in _contents(one) if name in _contents(other)]
-    if shared:
-        notes.append(f"Both contain {joined(shared)}.")
-    notes += filter(None, map(_searched, parties))
-    for party in parties:
-        missing = [risk for risk in risks if (party.name, risk) not in stated]
-        notes += [_LISTED_RISK.format(party.name, risk) for risk in missing]
-    if not said:
-        notes.append(_ONLY_RISKS if risks else NOTHING_FOUND)
-    if risks:
-        notes.append(_RISKS.format(joined(risks)))
-    return " ".join(notes)
-
-
-def _searched(party: Party) -> str:
-    """Return what was searched for a party that has no label itself; empty for one that has."""
-    if party.members:
-        return _MEMBERS.format(party.name, joined([record.generic_name for record in party.members]))
-    if party.record is None:
-        return (_ONE_WAY if party.is_class else _NOT_LISTED).format(party.name)
-    return "" if party.record.labels else f"{party.name}: {NO_LABEL}"
-
-
-def _left_out(names: Sequence[str]) -> list[JsonValue]:
+def _left_out(names: Sequence[str], notes: PairNotes) -> list[JsonValue]:
     """Return the pairs that were not checked because too many medicines were given."""
     pairs = ((one, other) for place, one in enumerate(names) for other in names[max(MOST, place + 1) :])
-    note = _LEFT_OUT.format(MOST)
+    note = notes.left_out(MOST)
     unread: dict[str, JsonValue] = {"mentions": 0, "severity": None, "shared_risks": [], "note": note}
     return [{"medicines": [one, other], **unread} for one, other in pairs]
 
 
-def _contents(party: Party) -> tuple[str, ...]:
-    return base_moieties(party.record.ingredients) if party.record else ()
-
-
-def _single(party: Party, rows: list[_Row], passages: dict[str, Passage]) -> _Pair:
+def _single(party: Party, rows: list[_Row], passages: dict[str, Passage], notes: PairNotes) -> _Pair:
     """Add the rows of one medicine alone, and return its entry among the pairs."""
     own = _rows(single_statements(party), [party], passages)
     rows += own
-    note = ""
-    if party.record is None:
-        note = _NO_RECORD
-    elif not party.record.labels:
-        note = f"{party.name}: {NO_LABEL}"
-    elif not own:
-        note = f"The label of {party.name} has no statement about other medicines."
-    note = f"{party.note} {note}".strip()
     severity = own[0].severity if own else None
     data: dict[str, JsonValue] = {"medicines": [party.name], "mentions": len(own), "severity": severity}
-    return _Pair(severity, {**data, "shared_risks": [], "note": note})
+    return _Pair(severity, {**data, "shared_risks": [], "note": notes.single(party, said=bool(own))})
 
 
 def _summary(rows: Sequence[_Row]) -> Phrase:

@@ -1,0 +1,97 @@
+"""What the check of a pair says itself, beside its quotes: what was searched, and that nothing was found."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from tools.catalogues import catalogue
+from tools.drug_database.labels.interaction_parties import Party
+from tools.drug_database.labels.record_rendering import NO_LABEL
+from tools.drug_database.names.name_keys import base_moieties, joined
+
+PACKAGE: Final = "tools.drug_database"
+NOTHING_FOUND: Final = (
+    "No statement about this combination was found in either label. That is no evidence that the combination is safe."
+)
+
+
+class PairNotes:
+    """Words the notes in ``language``; names of medicines and classes stay as the database has them."""
+
+    def __init__(self, language: str) -> None:
+        self._texts = catalogue(PACKAGE, language)
+
+    def pair(
+        self, one: Party, other: Party, *, said: bool, risks: Sequence[str], stated: Collection[tuple[str, str]]
+    ) -> str:
+        """Return the note on a pair.
+
+        Args:
+            one: A medicine or class.
+            other: The other one.
+            said: Whether a label names the other medicine.
+            risks: The risks that both share.
+            stated: The parties with the risks that their own labels state.
+        """
+        parties = (one, other)
+        notes = list(dict.fromkeys(party.note for party in parties if party.note))
+        if not any(party.record or party.members for party in parties):
+            nothing = "Neither {} nor {} is a medicine with a label here: nothing was searched."
+            return " ".join([*notes, self._say(nothing, one.name, other.name)])
+        shared = [name for name in _contents(one) if name in _contents(other)]
+        if shared:
+            notes.append(self._say("Both contain {}.", self._listed(shared)))
+        notes += filter(None, map(self._searched, parties))
+        for party in parties:
+            missing = [risk for risk in risks if (party.name, risk) not in stated]
+            listed = "{} is listed among medicines with the risk {}; no loaded label of it states that."
+            notes += [self._say(listed, party.name, self._say(risk)) for risk in missing]
+        if not said:
+            notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
+        if risks:
+            shared_risks = "A risk that both share is quoted from each label that states it: {}."
+            notes.append(self._say(shared_risks, self._listed([self._say(risk) for risk in risks])))
+        return " ".join(notes)
+
+    def single(self, party: Party, *, said: bool) -> str:
+        """Return the note on one medicine alone; ``said`` tells whether its label speaks of others."""
+        note = ""
+        if party.record is None:
+            note = self.no_record()
+        elif not party.record.labels:
+            note = f"{party.name}: {self._say(NO_LABEL)}"
+        elif not said:
+            note = self._say("The label of {} has no statement about other medicines.", party.name)
+        return f"{party.note} {note}".strip()
+
+    def no_record(self) -> str:
+        """Return the note on an unknown name."""
+        return self._say("No medicine of that name is in the drug database: ask which one is meant.")
+
+    def left_out(self, most: int) -> str:
+        """Return the note on pairs past the limit of ``most`` medicines."""
+        return self._say("Not checked: at most {} medicines are compared at once.", str(most))
+
+    def meanings(self, name: str, meant: Sequence[str]) -> str:
+        """Return the note on an abbreviation with several meanings."""
+        return self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
+
+    def _searched(self, party: Party) -> str:
+        """Return what was searched for a party that has no label itself; empty for one that has."""
+        if party.members:
+            members = self._listed([record.generic_name for record in party.members])
+            return self._say("Of {} these labels were searched: {}.", party.name, members)
+        if party.record is None:
+            alone = "{} has no label: only that of the other one was searched."
+            unknown = "{} is not in the drug database: only the other label was searched, for that name."
+            return self._say(alone if party.is_class else unknown, party.name)
+        return "" if party.record.labels else f"{party.name}: {self._say(NO_LABEL)}"
+
+    def _say(self, text: str, *values: str) -> str:
+        return self._texts.get(text, text).format(*values)
+
+    def _listed(self, names: Sequence[str]) -> str:
+        return joined(names, joint=self._say("and"))
+
+
+def _contents(party: Party) -> tuple[str, ...]:
+    return base_moieties(party.record.ingredients) if party.record else ()
