@@ -1,5 +1,5 @@
 // Keeps the reader's place: a conversation opens at its last question, an answer grows below its question, the list of
-// conversations stays open, and the tab names the conversation.
+// conversations stays open and tells equal titles apart, and the tab names the conversation.
 (() => {
   'use strict';
 
@@ -50,6 +50,19 @@
     if (document.title !== title) document.title = title;
   }
 
+  // Of conversations with the same title, say when each began: the time, and the day of one that began before today.
+  function tellApart() {
+    const entries = [...document.querySelectorAll('#thread-history a')].map((entry) => [entry, entry.textContent.trim()]);
+    for (const [entry, title] of entries) {
+      const time = window.asclepiusBegun.get(entry.href.split('/').pop());
+      const isTwin = time && entries.some(([other, same]) => other !== entry && same === title);
+      const day = time && time.toDateString() === new Date().toDateString() ? {} : { day: 'numeric', month: 'short' };
+      const label = isTwin ? time.toLocaleString(navigator.language, { ...day, hour: 'numeric', minute: '2-digit' }) : '';
+      const line = entry.querySelector('button > span');
+      if (line && label !== (line.dataset.begun || '')) line.dataset.begun = label;
+    }
+  }
+
   function look() {
     const question = document.querySelector(QUESTION);
     const box = question?.closest('.overflow-y-auto');
@@ -64,6 +77,9 @@
   let due = 0;
   new MutationObserver(() => {
     clearTimeout(due);
-    due = setTimeout(nameTab, 300);
+    due = setTimeout(() => {
+      nameTab();
+      tellApart();
+    }, 300);
   }).observe(document.documentElement, { childList: true, subtree: true });
 })();

@@ -41,7 +41,7 @@
     return null;
   }
 
-  window.fetch = async (...request) => {
+  async function answerTo(...request) {
     const [target, options] = request;
     if (target instanceof Request) return fetched(...request);
     const address = new URL(target, location.href);
@@ -56,5 +56,16 @@
       answers.delete(key);
       throw error;
     }
+  }
+
+  // When each listed conversation began, by its id: Chainlit gets the times and does not show them.
+  const begun = (window.asclepiusBegun = new Map());
+  window.fetch = async (...request) => {
+    const answer = await answerTo(...request);
+    if (String(request[0]).endsWith('/project/threads') && answer.ok) {
+      const list = await answer.clone().json();
+      for (const thread of list.data || []) begun.set(thread.id, new Date(thread.createdAt));
+    }
+    return answer;
   };
 })();

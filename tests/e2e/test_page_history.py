@@ -43,6 +43,23 @@ async def test_a_conversation_is_listed_taken_up_again_and_goes_on(browser: Brow
         assert "conversation_id=session_" in await answer_text(page), "the agent goes on in its own conversation"
 
 
+async def test_conversations_with_the_same_title_show_when_they_began(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "twins") as context:
+        page = await context.new_page()
+        for question in ("say: the ibis answer", "say: the ibis answer", "say: the heron answer"):
+            await page.goto(fake.url)
+            await ask(page, question)
+            await answered(page)
+        await _sidebar(page)
+        twins = page.locator("#thread-history a button > span", has_text="ibis")
+        for place in range(2):
+            await expect(twins.nth(place)).to_have_attribute("data-begun", re.compile(r"\d{1,2}:\d\d"))
+        shown = await twins.first.evaluate("entry => getComputedStyle(entry, '::before').content")
+        assert re.search(r"\d{1,2}:\d\d", shown)
+        heron = page.locator("#thread-history a button > span", has_text="heron")
+        assert not await heron.get_attribute("data-begun"), "a title that no other conversation has needs no time"
+
+
 async def test_a_conversation_can_be_renamed_searched_and_deleted(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "rename") as context:
         page = await context.new_page()
