@@ -22,6 +22,7 @@ from chat_app.offline.extraction.drug_parts import (
     record_parts,
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
+from chat_app.offline.extraction.pair_sentences import pair_sentences
 from chat_app.offline.extraction.pairs import add_pairs, did_you_mean
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
@@ -53,8 +54,11 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _not_loaded(draft, evidence)
     opening = draft.text
     leads = asks_combination(asked, evidence, answered=selection.answers)
+    on_pair = pair_sentences(evidence) if leads else ()
     if leads:
         add_pairs(draft, evidence, aside=False)
+    if on_pair:
+        draft.lines(phrases.FROM_GUIDELINES, on_pair)
     noted = opening
     overdose = any(len(pair.names) < 2 for pair in evidence.pairs)
     if overdose:
@@ -67,7 +71,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     _facts(draft, parts, evidence)
     facts = draft.text != opening
     dose = gives_values(question)
-    silent = leads and not any(pair.said for pair in evidence.pairs)
+    silent = leads and not on_pair and not any(pair.said for pair in evidence.pairs)
     # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
     if not overdose and (silent or (dose and not leads)):
         noted = draft.text

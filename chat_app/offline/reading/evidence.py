@@ -11,6 +11,7 @@ from tools.language.quotable_units import term_set
 
 Json = dict[str, Any]
 CONTRAINDICATED: Final = "contraindicated"
+_SHORT_FORM: Final = re.compile(r"(.+?) \(([^()]+)\)(.*)")
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,9 @@ class Evidence:
 
 
 def _parts(name: str) -> list[str]:
-    """A class by its name and by the short form in brackets."""
-    return [part.strip() for part in re.split(r"[()]", name) if part.strip()]
+    """A class by its name and by the short form in brackets, each with what is behind the brackets."""
+    split = _SHORT_FORM.fullmatch(name)
+    return [f"{split[1]}{split[3]}", f"{split[2]}{split[3]}"] if split else [name]
 
 
 def _named(lookup: Lookup) -> list[EvidenceRecord]:

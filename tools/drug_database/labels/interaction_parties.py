@@ -112,11 +112,12 @@ def unlisted(name: str, members: Iterable[DrugRecord] = ()) -> Party:
 
 
 def _index(plain: Iterable[str], others: Iterable[str]) -> PhraseIndex[str]:
-    kept = [name for name in dict.fromkeys((*plain, *others)) if _is_telling(name)]
+    kept = [name for name in dict.fromkeys((*plain, *others)) if is_telling(name)]
     return PhraseIndex((name, name) for name in kept)
 
 
-def _is_telling(name: str) -> bool:
+def is_telling(name: str) -> bool:
+    """Return whether ``name`` alone tells a medicine or class, unlike ``inhibitor``."""
     folded = fold_name(name)
     return (
         folded not in _TOO_GENERAL

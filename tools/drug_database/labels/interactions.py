@@ -64,6 +64,11 @@ class Statement(NamedTuple):
     """Whether the sentence means an enzyme role, and another one of the pair names the medicine: that one decides."""
 
 
+def tells_combination(sentence: str) -> bool:
+    """Return whether ``sentence``, which names two medicines, may be about taking both."""
+    return _TOGETHER.search(sentence) is not None or severity_of(sentence, "interactions") == "avoid"
+
+
 def pair_statements(one: Party, other: Party) -> list[Statement]:
     """Return what either label says about the other medicine, the most severe first; then shared risks.
 

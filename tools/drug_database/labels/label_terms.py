@@ -174,9 +174,13 @@ class LabelTerms:
         """Return whether ``text`` names a medicine or a group of medicines."""
         return bool(names_medicine(text) or self.members_in(text) or self.groups_in(text))
 
+    def phrases_of(self, groups: Iterable[str]) -> list[str]:
+        """Return the wordings of ``groups``."""
+        return [phrase for name in groups for phrase in self._groups[name].phrases]
+
     def words_of(self, groups: Iterable[str]) -> frozenset[str]:
         """Return the words of the wordings of ``groups``."""
-        return frozenset(word for name in groups for phrase in self._groups[name].phrases for word in tokens(phrase))
+        return frozenset(word for phrase in self.phrases_of(groups) for word in tokens(phrase))
 
     def _closed(self, names: Iterable[str]) -> frozenset[str]:
         found: set[str] = set()

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 from typing import Final, Literal
 
 from pydantic import JsonValue
