@@ -189,8 +189,8 @@ async def test_a_combination_is_quoted_by_the_sections_of_its_ingredients(
     [
         ("took 80 units of insulin by mistake", "insulin glargine, in an overdose"),
         ("beta blocker overdose", "metoprolol, in an overdose"),
-        ("30 Kalziumantagonisten geschluckt", "diltiazem, in an overdose"),
-        ("Opioidpflaster geschluckt", "in an overdose"),
+        ("30 Kalziumantagonisten geschluckt", "diltiazem, bei Überdosierung"),
+        ("Opioidpflaster geschluckt", "oxycodone, bei Überdosierung"),
         ("took 20 metformin and 80 units of her insulin", "insulin glargine, in an overdose"),
     ],
 )
