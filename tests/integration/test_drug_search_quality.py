@@ -14,8 +14,9 @@ from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery
-from tools.drug_database.names.aliases import LOOK_ALIKES, LookAlikeFile, aliases, medicine_names
+from tools.drug_database.names.aliases import LOOK_ALIKES, AliasFile, LookAlikeFile, aliases, medicine_names
 from tools.drug_database.names.name_keys import base_moieties, shipped
+from tools.drug_database.names.name_resolution import meanings_of
 from tools.drug_database.records.reports import ImportProgress, ImportReport
 
 # The import of all directories takes a minute, and longer on a busy machine.
@@ -160,6 +161,17 @@ async def test_the_brands_that_are_known_beyond_the_database_stand_in_the_files(
     for brand, medicine in medicine_names().pairs():
         meant = {frozenset(base_moieties(state.index.ingredients[known.entry])) for known in state.index.whole(brand)}
         assert frozenset(medicine.split(" and ")) in meant, brand
+
+
+async def test_brands_of_other_markets_mean_no_other_medicine_in_the_files(
+    imported: tuple[DrugDatabase, ImportReport],
+) -> None:
+    state = await imported[0]._read(imported[0]._searcher.snapshot, 60)
+    assert state is not None
+    brands = [one for one in shipped("aliases.json", AliasFile).names if one.source == "eu_brand"]
+    for brand in brands:
+        meant = {known.entry for known in meanings_of(state.index, brand.names[0])}
+        assert {known.entry for known in state.index.whole(brand.alias)} <= meant, brand.alias
 
 
 def test_tall_man_letters_that_are_marked_stand_in_the_directory(shared: Path) -> None:

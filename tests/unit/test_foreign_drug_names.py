@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools.drug_database.names.medicine_names import medicine_names
 
 from tests.support.drugs import index_entry
-from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.aliases import AliasFile, aliases
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_keys import shipped
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.language.folding import fold_name
@@ -32,6 +34,7 @@ INDEX = NameIndex(
         index_entry("penicillin v"),
         index_entry("nisoldipine", brands=["Sular"]),
         index_entry("furosemide", classes=["Diuretics"]),
+        index_entry("metronidazole"),
     ]
 )
 
@@ -150,3 +153,54 @@ def test_the_language_is_told_by_frequent_words() -> None:
     assert language_of("severe asthma edema") == "en"
     assert is_ordinary("water")
     assert not is_ordinary("metoprolol")
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("Betaloc", "metoprolol"),
+        ("max daily dose of Frusol", "furosemide"),
+        ("Infectomox Dosis", "amoxicillin"),
+        ("dosis de Metrogyl", "metronidazole"),
+        ("Furoreze", "furosemide"),
+    ],
+)
+def test_brands_of_other_markets_lead_to_the_medicine(typed: str, name: str) -> None:
+    assert found(typed) == name
+
+
+@pytest.mark.parametrize(
+    ("brand", "medicine"),
+    [
+        ("Clenil", "beclomethasone"),
+        ("Fostair", "beclomethasone and formoterol"),
+        ("Tazobac", "piperacillin and tazobactam"),
+        ("Seropram", "citalopram"),
+        ("L-Polamidon", "levomethadone"),
+    ],
+)
+def test_a_brand_of_another_market_is_known_without_drug_data(brand: str, medicine: str) -> None:
+    alias = aliases().name(brand)
+    assert alias is not None
+    assert alias.names == (medicine,)
+
+
+def test_brands_of_other_markets_are_no_words_and_no_brands_of_another_medicine() -> None:
+    data = shipped("aliases.json", AliasFile)
+    other: dict[str, set[str]] = {}
+    for name, means in (*((one.alias, one.names[0]) for one in data.names), *medicine_names().pairs()):
+        other.setdefault(fold_name(name).replace(" ", ""), set()).add(means)
+    brands = [one for one in data.names if one.source == "eu_brand"]
+    assert len(brands) > 3_000
+    for brand in brands:
+        assert len(other[fold_name(brand.alias).replace(" ", "")]) == 1, brand.alias
+        assert not all(map(is_known_word, fold_name(brand.alias).split())), brand.alias
+
+
+def test_a_word_of_a_question_is_no_misspelt_brand_that_no_record_has() -> None:
+    assert found("do not add anaerobic cover routinely") == ""
+    assert found("anaerobix") == "metronidazole"
+
+
+def test_a_misspelt_brand_whose_medicine_is_not_loaded_is_no_other_one() -> None:
+    assert found("aroamsin") == ""

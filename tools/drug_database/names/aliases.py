@@ -116,9 +116,9 @@ class Aliases:
         international = [one for one in data.names if one.kind == "inn"]
         keys = international_keys([fold_name(one.alias) for one in international])
         self._international = dict(zip(keys, international, strict=True))
-        self.spellings = Spellings(
-            [fold_name(one.alias) for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
-        )
+        spelt = [one for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
+        self.spellings = Spellings([fold_name(one.alias) for one in spelt if one.kind != "brand"])
+        self.brand_spellings = Spellings([fold_name(one.alias) for one in spelt if one.kind == "brand"])
         self.class_spellings = Spellings(
             [fold_name(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH]
         )

@@ -61,12 +61,17 @@ class Guess(NamedTuple):
         return self.candidates[0].score if self.candidates else 0.0
 
 
-def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
-    """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words and known names."""
+def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH, brands: bool = True) -> Guess:
+    """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words and known names.
+
+    ``brands`` says whether also of brands that no record has. There are so many that words of a question are often
+    near to one of them (``anaerobic`` and Anaerobex).
+    """
     words = fold_name(text).split()
     if all(map(is_known_word, words)) or not_loaded(index, aliases, text):
         return Guess()
-    near = [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)]
+    lists = [index.spellings, aliases.spellings, *([aliases.brand_spellings] if brands else [])]
+    near = [one for spellings in lists for one in spellings.near(text, least=least)]
     by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)
     by_class = sorted(
         [
@@ -99,7 +104,7 @@ def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Gue
     """Guess at single and neighbouring words of a question, the nearest first."""
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
-    guesses = [guess(index, aliases, text, least=_SURE_WORD) for text in texts]
+    guesses = [guess(index, aliases, text, least=_SURE_WORD, brands=False) for text in texts]
     return merged(sorted(guesses, key=lambda one: -one.score))
 
 
@@ -111,12 +116,15 @@ def merged(guesses: Iterable[Guess]) -> Guess:
 
 
 def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling]) -> Guess:
+    """Return what the names mean, the nearest first; nothing where the medicine of the nearest is not loaded."""
     found: dict[int, NameCandidate] = {}
     names: list[str] = []
     for spelling in spellings:
         meanings = [(known.entry, known.name) for known in leading(index, index.exact(spelling.name))]
         if not meanings:
             meanings = [(one.entry, one.on) for one in named(index, aliases, spelling.name)[0]]
+        if not meanings and not found:
+            break
         new = [(entry, on) for entry, on in meanings[:_MEANINGS] if entry not in found]
         names += [on for _, on in new[:1]]
         found |= {entry: NameCandidate(entry, "spelling", on, spelling.score) for entry, on in new}
@@ -222,7 +230,7 @@ def _with_guesses(
     if words.candidates or spans:
         return _read_as(words, then=_from_spans(index, spans))
     few = len(question.subject) <= _FAR_WORDS
-    return Reading(perhaps=guess(index, aliases, texts[0], least=PERHAPS) if few else Guess())
+    return Reading(perhaps=guess(index, aliases, texts[0], least=PERHAPS, brands=False) if few else Guess())
 
 
 def _guessed_texts(question: TypedQuery) -> list[str]:
