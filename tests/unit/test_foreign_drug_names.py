@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools.drug_database.names.medicine_names import medicine_names
 
 from tests.support.drugs import index_entry
-from tools.drug_database.names.aliases import AliasFile, aliases
+from tools.drug_database.names.aliases import AliasFile, aliases, medicine_names
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import shipped
