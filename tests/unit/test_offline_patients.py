@@ -135,6 +135,22 @@ def test_what_is_said_of_the_class_of_a_medicine_that_is_not_loaded_is_quoted() 
     assert "Metformin" not in text
 
 
+def test_a_combination_that_is_not_loaded_is_not_one_that_shares_an_ingredient() -> None:
+    other = "The maximum of formoterol with budesonide is 12 puffs a day."
+    passages = [{"cite": "[1]", "document": "Guide", "text": f"{other}\nKeep the puffs of a day in a diary."}]
+    terms = [
+        {"term": "fostair", "weight": 6.0, "also": ["beclomethasone and formoterol"]},
+        {"term": "maximum", "weight": 2.0},
+        {"term": "puff", "weight": 3.0},
+    ]
+    search = ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": passages, "terms": terms}))
+    note = "Fostair is another name of beclomethasone and formoterol, which is not in the drug database."
+    drugs = ToolOutput(
+        "search_drug_database", "{}", json.dumps({"results": [], "did_you_mean": [], "note": note, "absent": True})
+    )
+    assert other not in compose("Fostair maximum puffs a day?", gather([search, drugs])).text
+
+
 def test_of_a_medicine_that_is_not_loaded_no_other_ones_dose_is_quoted() -> None:
     note = "plaxiol is another name of plaxiamine, which is not in the drug database."
     passages = [

@@ -185,7 +185,7 @@ def read_question(
     named = tuple(filter(None, map(term_set, subjects)))
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     also = [told[stem].also if stem in told else () for stem in stems]
-    everyday = everyday_terms(text)
+    everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
     asked = " ".join([text, *(form for forms in also for form in forms)])
     forms = tuple(
         (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
@@ -194,11 +194,11 @@ def read_question(
         text,
         forms,
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        _related(stems, forms, classes),
+        _related(stems, forms, classes, unknown),
         asked,
         named,
         tuple(filter(None, map(term_set, medicines))),
-        _named_in(" ".join(notes), stems),
+        unknown,
         _sections(text, asked, newest),
         frozenset(populations_in(asked)),
         absence(text).denied.difference(*named),
@@ -231,13 +231,20 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 
 def _related(
-    stems: Sequence[str], forms: Sequence[Sequence[frozenset[str]]], classes: Iterable[tuple[str, str]]
+    stems: Sequence[str],
+    forms: Sequence[Sequence[frozenset[str]]],
+    classes: Iterable[tuple[str, str]],
+    unknown: Collection[int],
 ) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
-    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases."""
+    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases.
+
+    One ingredient of a combination that is ``unknown`` is another medicine.
+    """
     found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
     of = [(term_set(name), term_set(one)) for name, one in classes]
     for place, stem in enumerate(stems):
-        parts = (frozenset({part}) for form in forms[place] if len(form) > 1 for part in form)
+        phrases = () if place in unknown else (form for form in forms[place] if len(form) > 1)
+        parts = (frozenset({part}) for form in phrases for part in form)
         groups = (group for name, group in of if name in forms[place] and group)
         for form in (*related_forms(stem), *parts, *groups):
             found[min(form)].append((form, place))
