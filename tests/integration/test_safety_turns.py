@@ -205,10 +205,18 @@ async def test_an_overdose_of_a_class_quotes_its_members(
     assert answer.count("continue observation and carbohydrate") <= 1, "members that say the same are quoted once"
 
 
-async def test_a_part_of_a_class_name_is_no_class(drugs: DrugDatabase, server: str, redis_url: str) -> None:
+@pytest.mark.parametrize(
+    ("question", "other"),
+    [
+        ("Toddler swallowed ten potassium tablets", "patiromer"),
+        ("took 30 ibuprofen, platelets 45 now", "clopidogrel"),
+    ],
+)
+async def test_a_part_of_a_class_name_is_no_class(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, other: str
+) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
-        answer = text_of(await consult(agent, "Toddler swallowed ten potassium tablets"))
-    assert "patiromer" not in answer
+        assert other not in text_of(await consult(agent, question))
 
 
 async def asked_in_turn(agent: AsclepiusHealthcareAgent, *questions: str) -> list[AgentEvent]:

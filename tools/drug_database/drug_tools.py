@@ -21,6 +21,7 @@ from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
+from tools.language.vocabulary.patient_values import abnormal_values
 from tools.types import ToolPresentation, ToolResult
 
 BEFORE: Final = "before"
@@ -180,7 +181,8 @@ class _Tools:
         found = await self._database.search(DrugQuery(name=text, limit=_MOST_MEMBERS)) if text else None
         hits = [hit.matched.on for hit in found.hits if hit.matched.how == "class"] if found else []
         classes = [(name,) for name in dict.fromkeys(hits) if set(tokens(name)) <= set(tokens(text))]
-        words = (await self._database.expand(text)).expansions
+        values = {name for name, _ in abnormal_values(text)}
+        words = [one for one in (await self._database.expand(text)).expansions if one.asked not in values]
         named = await self._database.named(text)
         members: dict[str, DrugRecord] = {}
         for names in (*classes, *((word.asked, *word.same) for word in words)):
