@@ -64,7 +64,8 @@ async def _follow(
 ) -> dict[str, Any]:
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the worker was started with pipes")
-    with suppress(BrokenPipeError, ConnectionResetError):
+    # Of a worker that has ended already, uvloop's pipe raises RuntimeError.
+    with suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
         process.stdin.write(request)
         await process.stdin.drain()
     process.stdin.close()
