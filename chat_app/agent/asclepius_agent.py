@@ -24,6 +24,7 @@ from chat_app.safety.emergency_classifier import (
     EmergencyKind,
     emergency_kind,
     emergency_model,
+    is_sure_exposure,
 )
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
@@ -35,7 +36,7 @@ from tools.types import Function, FunctionOutput
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
-    preset={"length": "standard", "language": "", "some": False, "own": False, "emergency": ""},
+    preset={"length": "standard", "language": "", "some": False, "own": False, "emergency": "", "sure": False},
 )
 _TAKEN: Final[frozenset[EmergencyKind]] = frozenset({"exposure", "reaction"})
 _GRAVEST: Final[frozenset[EmergencyKind]] = frozenset({"exposure", "self_harm"})
@@ -203,19 +204,25 @@ class AsclepiusHealthcareAgent:
         return await self._tools.execute(call)
 
     async def _for_exposure(self, request: TurnRequest, recent: Sequence[str], *, reaction: bool) -> TurnRequest:
-        """Search Overdosage sections beside all other sources, and withhold doses where a medicine is named.
+        """Withhold doses where a medicine is named; unless the exposure is doubtful, search Overdosage sections first.
 
-        A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it. For a
-        reaction, what labels say of hypersensitivity is searched instead.
+        A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it, and
+        a doubtful exposure is answered from the ordinary sources. For a reaction, what labels say of hypersensitivity
+        is searched instead.
         """
         found = await self._overdosage(request, "\n".join(recent))
-        names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
+        sure = reaction or any(map(is_sure_exposure, recent)) or await self._is_excess(request)
+        names = self._tools.names("overdosage") if sure and request.options.enable_tool_execution else ()
         return replace(
             request,
             tools=(*names, *request.tools),
             guideline_tools=frozenset(),
             given={**request.given, **{name: {BEFORE: "\n".join(recent[-2:-1]), REACTION: reaction} for name in names}},
-            prompt_kwargs={**request.prompt_kwargs, "emergency": "reaction" if reaction else "exposure"},
+            prompt_kwargs={
+                **request.prompt_kwargs,
+                "emergency": "reaction" if reaction else "exposure",
+                "sure": sure,
+            },
             undosed=frozenset(request.tools if found.subject or found.error else ()),
         )
 

@@ -97,6 +97,15 @@ def _sequences(word: str) -> Iterable[str]:
 
 def windows(text: str) -> Iterable[str]:
     """Return the sentences of ``text`` and its runs of three, so that no question behind an emergency outweighs it."""
-    sentences = [part for part in _SENTENCE.split(text) if part.strip()]
-    runs = range(max(1, len(sentences) - _WINDOW + 1))
-    return (*sentences, *(" ".join(sentences[start : start + _WINDOW]) for start in runs))
+    return (*_sentences(text), *runs(text))
+
+
+def runs(text: str) -> Iterable[str]:
+    """Return the runs of three sentences of ``text``, so that each is judged beside those around it."""
+    sentences = _sentences(text)
+    starts = range(max(1, len(sentences) - _WINDOW + 1))
+    return (" ".join(sentences[start : start + _WINDOW]) for start in starts)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in _SENTENCE.split(text) if part.strip()]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_app.agent import asclepius_agent
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, ToolOutputRunItem, TurnStarted
 from chat_app.offline.phrases import CLOSEST
@@ -315,6 +316,23 @@ async def test_the_usual_dose_of_what_was_taken_is_withheld_from_every_source(
         answer = text_of(await consult(agent, question))
     assert "overdose of sennosides a poison centre" in answer
     assert " mg" not in answer
+
+
+async def test_a_doubtful_exposure_is_answered_from_the_ordinary_sources_without_doses(
+    drugs: DrugDatabase, server: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doubt(_text: str) -> bool:
+        return False
+
+    monkeypatch.setattr(asclepius_agent, "is_sure_exposure", doubt)
+    guideline = "Keep sennosides tablets in the bottle. The usual dose of sennosides tablets is 17 mg at night."
+    question = "He swallowed 30 sennosides tablets. Keep sennosides tablets in the bottle or in a tray?"
+    async with agent_with(drugs, server, redis_url, guideline=guideline) as agent:
+        events = await consult(agent, question)
+    assert notices(events) == [TEXTS["en"]["exposure"]]
+    assert "search_overdosage" not in tools_called(events)
+    assert "Keep sennosides tablets in the bottle." in text_of(events)
+    assert " mg" not in text_of(events)
 
 
 @pytest.mark.parametrize(

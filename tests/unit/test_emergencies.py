@@ -9,7 +9,13 @@ from pydantic import JsonValue
 
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, evaluate_emergencies, read_emergencies
 from chat_app.events import Notice, TextDelta
-from chat_app.safety.emergency_classifier import EXPOSURE, REACTION, emergency_kind, emergency_model
+from chat_app.safety.emergency_classifier import (
+    EXPOSURE,
+    REACTION,
+    emergency_kind,
+    emergency_model,
+    is_sure_exposure,
+)
 from chat_app.safety.emergency_features import features
 from chat_app.safety.emergency_notice import TEXTS, emergency_notice
 from chat_app.safety.withheld_doses import without_doses
@@ -25,17 +31,18 @@ MOST_ALARMS = {
     "contrasts": 0.07,
     "independent": 0.015,
     "ward and home": 0.02,
+    "clinicians": 0.07,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
+LEAST_RECOGNISED = {"contrasts": 0.9, "ward and home": 0.9, "clinicians": 0.75}
+"""Share of the emergencies of a group that must be recognised; 0.95 for other groups."""
 
 
 def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
     assert {one.group for one in report.groups} == set(MOST_ALARMS)
     for one in report.groups:
-        assert one.recognised >= (0.9 if one.group in {"contrasts", "ward and home"} else 0.95) * one.emergencies, (
-            report.missed
-        )
+        assert one.recognised >= LEAST_RECOGNISED.get(one.group, 0.95) * one.emergencies, report.missed
         assert one.false_alarms <= MOST_ALARMS[one.group] * one.ordinary, report.alarmed
 
 
@@ -48,9 +55,19 @@ def test_exposures_are_told_from_other_emergencies_as_measured() -> None:
 
 def test_reactions_are_told_from_overdoses_as_measured() -> None:
     emergencies = [one for one in read_emergencies() if one.emergency]
-    told = [one.reaction for one in emergencies if emergency_model(REACTION).recognises_whole(one.text)]
+    told = [one.reaction or one.illness for one in emergencies if emergency_kind(one.text) == "reaction"]
     assert all(told), "an overdose taken for a reaction would lose its Overdosage section"
-    assert len(told) >= 0.8 * sum(one.reaction for one in emergencies)
+    reactions = [one for one in emergencies if one.reaction]
+    assert sum(emergency_model(REACTION).recognises_whole(one.text) for one in reactions) >= 0.8 * len(reactions)
+
+
+def test_clinicians_questions_are_looked_up_as_measured() -> None:
+    """A question of another kind is rarely answered by Overdosage sections first, and few exposures are not."""
+    asked = [one for one in read_emergencies() if one.group == "clinicians"]
+    first = [one for one in asked if emergency_kind(one.text) == "exposure" and is_sure_exposure(one.text)]
+    taken = [one for one in asked if one.exposure and not one.self_harm]
+    assert len([one for one in first if one in taken]) >= 0.8 * len(taken)
+    assert len([one for one in first if not one.exposure]) <= 0.07 * sum(not one.exposure for one in asked)
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
