@@ -162,7 +162,7 @@ class AsclepiusHealthcareAgent:
         return request if kind == "illness" else await self._for_exposure(request, recent, reaction=kind == "reaction")
 
     async def _kind(self, request: TurnRequest, recent: Sequence[str]) -> EmergencyKind | None:
-        """Return the kind of emergency that the question tells of, or goes on with."""
+        """Return the kind of emergency in the question, or in the ones before that it continues."""
         kind = emergency_kind(request.message)
         if kind in _GRAVEST:
             return kind

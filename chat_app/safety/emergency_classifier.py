@@ -29,7 +29,7 @@ _SURE: Final = 0.4
 """Probability of an exposure below which it is doubtful. By cross-validation 95 % of those recognised have more."""
 _LONGEST: Final = 20_000
 EmergencyKind = Literal["exposure", "reaction", "self_harm", "illness"]
-"""What was taken, given or breathed in; an allergic reaction to it; harm that someone intends; any other danger."""
+"""A substance taken, given or inhaled; an allergic reaction to one; intended self-harm; any other emergency."""
 
 
 class EmergencyModel(Frozen):

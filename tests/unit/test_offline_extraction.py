@@ -543,19 +543,23 @@ def test_every_translation_is_one_of_a_phrase_with_its_names(language: Language)
     assert all(said.count("{") == phrase.count("{") for phrase, said in translated.items())
 
 
-@pytest.mark.parametrize("language", ["de", "es"])
-def test_every_section_of_a_label_has_a_name_in_the_readers_language(language: Language) -> None:
-    assert all(phrases.section_name(section, language) != phrases.section_name(section) for section in SECTIONS)
-
-
-def test_the_heading_of_a_label_is_in_the_questions_language() -> None:
-    row = {
+def oral_label_asked_intravenously() -> dict[str, Any]:
+    return {
         "cite": "drug:metformin:1",
         "generic_name": "metformin",
         "matched": {"how": "exact", "on": "metformin"},
         "label": {"dosage": ["Start metformin at 500 mg twice daily with meals."]},
         "label_scope": {"asked": ["intravenous"], "routes": ["oral"], "fits": False, "not_mentioned": ["children"]},
     }
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_every_section_of_a_label_has_a_name_in_the_readers_language(language: Language) -> None:
+    assert all(phrases.section_name(section, language) != phrases.section_name(section) for section in SECTIONS)
+
+
+def test_the_heading_of_a_label_is_in_the_questions_language() -> None:
+    row = oral_label_asked_intravenously()
     body = {"query": {}, "results": [row], "did_you_mean": [], "note": ""}
     told = ToolOutput("search_drug_database", '{"drug_name": "metformin dosis"}', json.dumps(body))
     answer = compose("Welche Dosis von Metformin am Anfang?", gather([told])).text
@@ -564,13 +568,7 @@ def test_the_heading_of_a_label_is_in_the_questions_language() -> None:
 
 
 def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
-    row = {
-        "cite": "drug:metformin:1",
-        "generic_name": "metformin",
-        "matched": {"how": "exact", "on": "metformin"},
-        "label": {"dosage": ["Start metformin at 500 mg twice daily with meals."]},
-        "label_scope": {"asked": ["intravenous"], "routes": ["oral"], "fits": False, "not_mentioned": ["children"]},
-    }
+    row = oral_label_asked_intravenously()
     body = {"query": {}, "results": [row], "did_you_mean": [], "note": ""}
     told = ToolOutput("search_drug_database", '{"drug_name": "iv metformin dose"}', json.dumps(body))
     answer = compose("What is the dose of IV metformin?", gather([told]))

@@ -20,7 +20,7 @@ _ORDER: Final = re.compile(
 )
 """Words between two parts that cannot change places, unless a bare amount follows; "to" after "from" alone."""
 _OPENING: Final = re.compile(r"^(before|after|following|prior to) ([^,]+), (.+)")
-"""A sentence that begins with its order: what is behind the comma comes first."""
+"""Match a sentence such as "Before X, Y", which is compared as "Y before X"."""
 _ORDERED: Final = dict.fromkeys(("before", "prior to", "after", "following"), "before") | {"to": "to"}
 """Words of an order; the others compare."""
 

@@ -75,7 +75,7 @@ class ShownText:
         return updates
 
     def flushed(self, message: StreamedMessage, *, broke_off: bool = False) -> list[Update]:
-        """Return what was held back of a message that has ended; where it broke off, no call that has begun."""
+        """Return the text held back of an ended message, without a call that was cut off."""
         if (shown := self._shown.get(message.key)) is None:
             return []
         updates = self._said(message, shown, shown.thoughts.feed("", ended=True))

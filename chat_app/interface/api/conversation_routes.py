@@ -117,7 +117,7 @@ def _summary(runtime: Runtime, user: str, found: SessionSummary) -> Conversation
 
 
 def _message(message: Message, passages: dict[str, Passage]) -> ConversationMessage:
-    """Return a stored message with what it cites; ``passages`` are the conversation's, by their ids."""
+    """Return a stored message with its citations; ``passages`` maps ids to the conversation's passages."""
     cited = enumerate(message.citations, start=1)
     return ConversationMessage(
         role=message.role,

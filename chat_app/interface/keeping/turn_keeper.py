@@ -205,7 +205,7 @@ class TurnKeeper:
                 await journal.unclaim(turn_id)
 
     async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
-        """Return a stored conversation, which ``reread`` reads again, with what is known of its unfinished turns."""
+        """Return a stored conversation with its unfinished turns; ``reread`` loads it again."""
         if all(map(self.turns.get, unfinished_turns(thread))):
             return self._without_live(thread)
         with suppress(AsclepiusError, TimeoutError):

@@ -22,7 +22,7 @@ _TOLD: Final = re.compile(
     rf"(?:(?:{_WHOSE} )?{_KIN}|{_WHOSE} {_SPOUSE}|family history\b|fhx?\b|familienanamnese\b) ?:?"
     r"(?:(?!\b(?:he|she|er|sie|himself|herself|selbst|patient(?:in)?)\b)[^.,;?!()])*"
 )
-"""A relative and what is said about them. One whom the question asks about, or the asker's own, may be the patient."""
+"""Match a relative with the statement about them; ``patient`` holds the words that may make them the patient."""
 _OF_SOMEBODY: Final = re.compile(
     rf"\b(?P<relation>{_RELATION}) (?:of (?:an?|the|this|that|my|our)|(?:von )?(?:einer|einem|eines|der|des|dem)) "
     r"[^.,;:?]*"

@@ -137,13 +137,13 @@ def _above(unit: Unit, passage: EvidencePassage) -> str:
 
 
 def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassage) -> bool:
-    """True for what is said of other patients; no dose is given for children that is not said to be theirs."""
+    """Return whether a unit is about other patients; for a child, also a dose not stated for children."""
     patients = PATIENTS_OF.get(passage.part, frozenset())
     if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
         return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))
-    # What is said of a patient asked about may name another: the infant of a mother who breastfeeds.
+    # A statement about the asked patient may name another, such as the infant of a breastfeeding mother.
     if any(speaks_of(text, group) for group in question.populations):
         return False
     return contradicts(question.asked, text) or (bool(question.populations) and question.on_group(text) < 0)

@@ -55,7 +55,7 @@ _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|
 _JOINT: Final = r"\b(?:in|for|of|with|to)\b"
 _ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
-# A verb, and no "the", which would refer to what was said before.
+# Contains a verb but no "the", which would refer to the question before.
 _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)

@@ -155,7 +155,7 @@ class Evidence:
 
 
 def _parts(name: str) -> list[str]:
-    """A class by its name and by the short form in brackets, each with what is behind the brackets."""
+    """Return the name of a class and its short form in brackets, each with the words after the brackets."""
     split = _SHORT_FORM.fullmatch(name)
     return [f"{split[1]}{split[3]}", f"{split[2]}{split[3]}"] if split else [name]
 

@@ -85,7 +85,7 @@ def now() -> str:
 
 
 def feed_entries(passages: Iterable[Passage], base: str, page: str) -> list[FeedEntry]:
-    """Return an entry for each passage; one without an address of its own gets that of ``page``."""
+    """Return an entry for each passage; a passage without a URL gets that of ``page``."""
     return [
         FeedEntry(
             id=f"urn:asclepius:{passage.id}",
