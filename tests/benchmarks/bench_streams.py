@@ -75,8 +75,8 @@ class Lockstep:
             for number in count(4):
                 stamp = str(time.monotonic_ns())
                 came = self._sent[stamp.encode()] = asyncio.Event()
-                # A letter first: a line that begins with digits alone could still become a list, and is held back.
-                writer.write(delta(f"t{stamp} ", number))
+                # A capital first: digits could still become a list, and a small letter a variable; both are held back.
+                writer.write(delta(f"T{stamp} ", number))
                 await writer.drain()
                 await came.wait()
 

@@ -78,7 +78,7 @@ async def _paced(count: int, milliseconds: float) -> AsyncIterator[bytes]:
         due += milliseconds / 1000
         await asyncio.sleep(due - asyncio.get_running_loop().time())
         # A letter first: lines of digits alone are read more slowly, because they could still become lists.
-        said.append(f"t{time.monotonic_ns()} ")
+        said.append(f"T{time.monotonic_ns()} ")
         yield f"{before}{number + 4}{between}{said[-1]}{after}".encode()
     yield _end("".join(said), count + 4)
 
