@@ -1,9 +1,12 @@
-"""The model server's own file search in the shape of any tool's call and output."""
+"""The model server's own file search: its declaration, and its calls and outputs in the shape of any tool's."""
 
+from collections.abc import Sequence
 from hashlib import sha256
+from typing import Any
 
 import orjson
 
+from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.response_objects import FileSearchCallItem
 from tools.search_presentation import passage_count
 from tools.types import Function, FunctionOutput, Passage
@@ -37,3 +40,12 @@ def file_search_output(item: FileSearchCallItem) -> FunctionOutput:
         summary=str(found or ""),
         summary_phrase=found,
     )
+
+
+def file_search_tool(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:
+    """Return the declaration of the search, restricted to ``documents`` when there are any."""
+    tool: dict[str, Any] = {"type": FILE_SEARCH, "vector_store_ids": [vector_store]}
+    chosen = [{"type": "eq", "key": GUIDELINE_ID, "value": document} for document in documents]
+    if chosen:
+        tool["filters"] = chosen[0] if len(chosen) == 1 else {"type": "or", "filters": chosen}
+    return tool

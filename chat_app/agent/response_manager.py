@@ -9,11 +9,9 @@ import asyncio
 import hashlib
 import logging
 import sys
-import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -21,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from chat_app.agent.chat_manager import ChatManager, Conversation
 from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
-from chat_app.agent.hosted_results import FILE_SEARCH
+from chat_app.agent.hosted_results import FILE_SEARCH, file_search_tool
 from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
@@ -43,10 +41,10 @@ from chat_app.events import (
     UnsupportedStatement,
 )
 from chat_app.generation.generator import Generator, user_message
-from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
 from chat_app.safety.withheld_doses import without_doses
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
+from chat_app.tracing.redaction import describe_error
 from tools.language.vocabulary.text_language import language_of_questions
 from tools.tool_manager import ToolManager
 from tools.types import FunctionOutput
@@ -234,7 +232,7 @@ class OpenAIResponseManager:
             chaining=self._chaining,
             prompt_kwargs=dict(request.prompt_kwargs),
             tools=tools,
-            hosted_tools=(_file_search(store, options.documents),) if store else (),
+            hosted_tools=(file_search_tool(store, options.documents),) if store else (),
             given={
                 name: {**request.given.get(name, {}), **(spoken if name in speaking else {})}
                 for name in {*request.given, *speaking}
@@ -303,7 +301,7 @@ class OpenAIResponseManager:
         try:
             checked = await self._statements.check(answer.claims)
         except Exception as error:  # noqa: BLE001 - the answer has been shown: what checks it must not break its end
-            logger.error("The statements could not be checked: %s", _where(error))  # noqa: TRY400
+            logger.error("The statements could not be checked: %s", describe_error(error))  # noqa: TRY400
             return ()
         return (checked,) if checked.unsupported else ()
 
@@ -338,23 +336,5 @@ def _outcome_of(error: Exception, *, any_text: bool) -> Outcome:
         logger.warning("A turn failed: %s", type(error).__name__)
         return exception_outcome(error, any_text=any_text)
     # Neither the message nor the locals of an unforeseen error are known to be free of patient text.
-    logger.error("A turn failed: %s", _where(error))
+    logger.error("A turn failed: %s", describe_error(error))
     return CRASHED
-
-
-def _file_search(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:
-    """Return the declaration of the server's own search, restricted to ``documents`` when there are any."""
-    tool: dict[str, Any] = {"type": "file_search", "vector_store_ids": [vector_store]}
-    chosen = [{"type": "eq", "key": GUIDELINE_ID, "value": document} for document in documents]
-    if chosen:
-        tool["filters"] = chosen[0] if len(chosen) == 1 else {"type": "or", "filters": chosen}
-    return tool
-
-
-def _where(error: BaseException) -> str:
-    """Return the type of ``error`` and where it was raised, innermost first, without its message."""
-    if isinstance(error, BaseExceptionGroup):
-        return "; ".join(_where(part) for part in error.exceptions)
-    frames = traceback.extract_tb(error.__traceback__)[-3:]
-    places = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
-    return f"{type(error).__name__} at {places}"

@@ -9,17 +9,18 @@
 * A function call is ready when its item is done, once whatever its ids. A call that the model wrote as text is a call.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from chat_app.errors import ProtocolViolation
 from chat_app.events import Outcome
+from chat_app.generation.folding.event_numbers import EventNumbers
+from chat_app.generation.folding.finished_items import FinishedItems
 from chat_app.generation.folding.message_matching import StreamedMessages
 from chat_app.generation.folding.shown_text import ShownText
 from chat_app.generation.folding.streamed_calls import StreamedCalls
-from chat_app.generation.folding.text_parts import PartKind, Place, StreamedMessage
+from chat_app.generation.folding.text_parts import Place
 from chat_app.generation.outcomes import (
     NO_TERMINAL_EVENT,
     UNREADABLE_CALL,
@@ -27,13 +28,7 @@ from chat_app.generation.outcomes import (
     exception_outcome,
     terminal_outcome,
 )
-from chat_app.generation.updates import (
-    FileSearchDone,
-    FileSearchStarted,
-    ReasoningUpdate,
-    ToolCallReady,
-    Update,
-)
+from chat_app.generation.updates import ReasoningUpdate, Update
 from chat_app.response_events import (
     AnnotationAdded,
     ContentPartEvent,
@@ -61,13 +56,11 @@ from chat_app.response_objects import (
     MessageItem,
     OutputItem,
     OutputText,
-    ReasoningItem,
     Refusal,
     Response,
     Usage,
 )
 
-logger = logging.getLogger(__name__)
 _JOINED = 512
 """Characters from which on a delta begins another update."""
 
@@ -83,25 +76,26 @@ class ResponseFold:
     usage: Usage | None = None
     response: Response | None = None
     """The whole response, from the terminal event."""
-    items: list[OutputItem] = field(default_factory=list)
-    """Items that are done, in the order of their events."""
     unknown_events: int = 0
     ended: bool = False
     _messages: StreamedMessages = field(default_factory=StreamedMessages)
     _calls: StreamedCalls = field(init=False)
     _shown: ShownText = field(init=False)
+    _finished: FinishedItems = field(init=False)
     _thinking: list[str] = field(default_factory=list)
-    _searches: set[tuple[str, bool]] = field(default_factory=set)
-    _last_number: int | None = None
-    _last_event: ResponseEvent | None = None
-    _numbered: bool = True
-    _gap: bool = False
+    _numbers: EventNumbers = field(default_factory=EventNumbers)
     _lost: bool = False
     """Whether a delta came without its text."""
 
     def __post_init__(self) -> None:
         self._calls = StreamedCalls(self.tools)
         self._shown = ShownText(self.tools, self._calls, self._thinking)
+        self._finished = FinishedItems(self._messages, self._calls, self._shown, self._thinking)
+
+    @property
+    def items(self) -> list[OutputItem]:
+        """The items that are done, in the order of their events."""
+        return self._finished.items
 
     @property
     def text(self) -> str:
@@ -147,14 +141,14 @@ class ResponseFold:
             if event[1:4] != at or size >= _JOINED:
                 updates += self._streamed(at, text)
                 at, size = _place(event), 0
-            if not self._is_duplicate(event):
+            if not self._numbers.repeats(event, self.response_id):
                 text.append(event.delta)
                 size += len(event.delta)
         return updates + self._streamed(at, text)
 
     def apply(self, event: ResponseEvent) -> list[Update]:  # noqa: C901, PLR0912 - one arm for each event
         """Return the updates that ``event`` causes."""
-        if self.ended or self._is_duplicate(event):
+        if self.ended or self._numbers.repeats(event, self.response_id):
             return []
         match event:
             case OutputTextDelta():
@@ -164,7 +158,9 @@ class ResponseFold:
             case AnnotationAdded():
                 return self._shown.citation(self._messages.streaming(_place(event)), event.annotation)
             case OutputItemEvent():
-                return self._item_done(event) if event.type.endswith("done") else self._item_added(event)
+                if event.type.endswith("done"):
+                    return self._finished.add(event.item, event.output_index)
+                return self._item_added(event)
             case ContentPartEvent():
                 return self._part_done(event) if event.type.endswith("done") else []
             case FunctionArgumentsDelta():
@@ -172,7 +168,7 @@ class ResponseFold:
             case FunctionArgumentsDone():
                 self._calls.arguments_done(event.item_id, event.output_index, event.arguments)
             case FileSearchEvent():
-                return self._search_started(event.item_id)
+                return self._finished.search_started(event.item_id)
             case RefusalDelta():
                 return self._shown.changed(self._messages.delta(_place(event), "refusal", event.delta))
             case RefusalDone():
@@ -181,7 +177,7 @@ class ResponseFold:
                 self._thinking.append(event.delta)
                 return [ReasoningUpdate(event.delta)]
             case ReasoningDone():
-                return self._reasoning_done(event.text)
+                return self._finished.reasoning_done(event.text)
             case ReasoningPart():
                 pass
             case ResponseLifecycleEvent():
@@ -219,34 +215,6 @@ class ResponseFold:
         text.clear()
         return self._shown.changed(self._messages.delta(place, "text", joined))
 
-    def _is_duplicate(self, event: ResponseEvent) -> bool:
-        """Return whether the event was delivered twice; note a gap where the server numbers its events."""
-        number, last = event.sequence_number, self._last_number
-        previous, self._last_event = self._last_event, event
-        if self._numbered and number is not None and last is not None and number == last + 1:
-            self._last_number = number
-            return False
-        if isinstance(event, ResponseLifecycleEvent) and self.response_id not in {None, event.response_id}:
-            # A response that broke off before its first word was requested again: its numbers restart.
-            last = None
-        if number is None:
-            # Some servers number only a few of their events, which makes the numbers useless.
-            self._numbered = self._gap = False
-        if number is None or not self._numbered:
-            return False
-        self._last_number = number
-        if last is None:
-            return False
-        if number > last:
-            logger.warning("The model server skipped %d sequence numbers.", number - last - 1)
-            self._gap = True
-            return False
-        if number == last and event == previous:
-            return True
-        # Numbers that repeat or decrease are useless; the finished texts still show whether text is lost.
-        self._numbered = False
-        return False
-
     def _part_done(self, event: ContentPartEvent) -> list[Update]:
         part = event.part
         if isinstance(part, OutputText):
@@ -266,108 +234,26 @@ class ResponseFold:
         if isinstance(item, MessageItem):
             self._messages.announce(Place(item.id, event.output_index))
         if isinstance(item, FileSearchCallItem):
-            return self._search_started(item.id)
+            return self._finished.search_started(item.id)
         return []
-
-    def _item_done(self, event: OutputItemEvent) -> list[Update]:
-        item = event.item
-        self.items.append(item)
-        match item:
-            case MessageItem():
-                message = self._messages.finished(Place(item.id, event.output_index), _joined(item))
-                return self._message_done(item, message)
-            case FunctionCallItem():
-                return list(map(ToolCallReady, self._calls.done(item, event.output_index)))
-            case _:
-                return self._other_done(item)
-
-    def _other_done(self, item: OutputItem) -> list[Update]:
-        match item:
-            case FileSearchCallItem():
-                return [*self._search_started(item.id), *self._search_done(item)]
-            case ReasoningItem() if not self._thinking:
-                return self._reasoning_done("\n\n".join(part.text for part in item.summary))
-            case _:
-                return []
-
-    def _message_done(self, item: MessageItem, message: StreamedMessage) -> list[Update]:
-        updates = self._shown.changed(self._messages.finish(message, _texts(item)))
-        for part in item.content:
-            if isinstance(part, OutputText):
-                updates += [update for one in part.annotations for update in self._shown.citation(message, one)]
-        return updates + self._shown.flushed(message)
-
-    def _search_started(self, item_id: str) -> list[Update]:
-        if (item_id, False) in self._searches:
-            return []
-        self._searches.add((item_id, False))
-        return [FileSearchStarted(item_id)]
-
-    def _search_done(self, item: FileSearchCallItem) -> list[Update]:
-        if (item.id, True) in self._searches:
-            return []
-        self._searches.add((item.id, True))
-        return [FileSearchDone(item)]
-
-    def _reasoning_done(self, text: str) -> list[Update]:
-        if not text or text in self.thinking:
-            return []
-        self._thinking.append(text)
-        return [ReasoningUpdate(text)]
 
     def _terminal(self, event: ResponseTerminalEvent) -> list[Update]:
         response = event.response
         self.response, self.response_id, self.usage = response, response.id or self.response_id, response.usage
-        updates: list[Update] = []
-        done = {(item.type, item.id) for item in self.items}
-        # Items that only the terminal event contains; on some servers its output is empty.
-        for item in response.output:
-            if not isinstance(item, MessageItem | FunctionCallItem) and (item.type, item.id) not in done:
-                self.items.append(item)
-                updates += self._other_done(item)
-        messages = [item for item in response.output if isinstance(item, MessageItem)]
-        if response.output_text and not messages:
-            messages = [MessageItem(content=(OutputText(text=response.output_text),))]
-        updates += self._terminal_messages(messages)
+        updates = self._finished.add_rest(response)
         for message in self._messages:
             updates += self._shown.flushed(message)
         self.outcome = terminal_outcome(event, refused=bool(self.refusal))
         if self.outcome.kind == "completed":
-            # Calls without an end of their own are complete in a completed response.
-            calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
-            updates += map(ToolCallReady, [*self._calls.terminal(calls), *self._calls.close()])
+            updates += self._finished.add_calls(response)
         self.ended = True
         if self.outcome.kind == "completed" and self._shown.unreadable:
             self.outcome = UNREADABLE_CALL
-        elif self.outcome.kind == "completed" and (self._gap or self._lost) and self._messages.unconfirmed:
+        elif self.outcome.kind == "completed" and (self._numbers.gap or self._lost) and self._messages.unconfirmed:
             lost = ProtocolViolation("Part of the answer was lost on the way from the model server.")
             self.outcome = exception_outcome(lost, any_text=True)
         return updates
 
-    def _terminal_messages(self, items: Sequence[MessageItem]) -> list[Update]:
-        texts = [(item.id, _joined(item)) for item in items]
-        updates = self._shown.changed(self._messages.merged(texts[0][1])) if len(texts) == 1 else []
-        matched = self._messages.matched(texts)
-        for item, known in zip(items, matched, strict=True):
-            self.items.append(item)
-            message = known or self._messages.only_finished(Place(item.id), _joined(item))
-            updates += self._message_done(item, message)
-        return updates + self._shown.changed(self._messages.repeats())
-
 
 def _place(event: PlacedEvent | OutputTextDelta) -> Place:
     return Place(event.item_id, event.output_index, event.content_index)
-
-
-def _texts(item: MessageItem) -> list[tuple[PartKind, str]]:
-    texts: list[tuple[PartKind, str]] = []
-    for part in item.content:
-        if isinstance(part, OutputText):
-            texts.append(("text", part.text))
-        elif isinstance(part, Refusal):
-            texts.append(("refusal", part.refusal))
-    return texts
-
-
-def _joined(item: MessageItem) -> str:
-    return "".join(text for _, text in _texts(item))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from chat_app.events import (
 )
 from chat_app.generation.outcomes import failed
 from chat_app.interface.turns.turn_log import Cursor, TurnLog
+from chat_app.tracing.redaction import describe_error
 
 logger = logging.getLogger(__name__)
 
@@ -130,9 +130,7 @@ class LiveTurn:
         if isinstance(error, AsclepiusError):
             self._end(failed(error))
         elif error is not None:
-            # The error's message may quote the question, so log only the traceback's locations.
-            where = "".join(traceback.format_tb(error.__traceback__))
-            logger.error("A turn broke off with %s\n%s", type(error).__name__, where)
+            logger.error("A turn broke off with %s", describe_error(error))
             self._end(BROKEN)
         else:
             self._end(self.unended)

@@ -1,0 +1,122 @@
+"""The finished items of one response: what their ends, and the terminal event, add to the streamed parts."""
+
+from collections.abc import Sequence
+
+from chat_app.generation.folding.message_matching import StreamedMessages
+from chat_app.generation.folding.shown_text import ShownText
+from chat_app.generation.folding.streamed_calls import StreamedCalls
+from chat_app.generation.folding.text_parts import PartKind, Place, StreamedMessage
+from chat_app.generation.updates import FileSearchDone, FileSearchStarted, ReasoningUpdate, ToolCallReady, Update
+from chat_app.response_objects import (
+    FileSearchCallItem,
+    FunctionCallItem,
+    MessageItem,
+    OutputItem,
+    OutputText,
+    ReasoningItem,
+    Refusal,
+    Response,
+)
+
+
+class FinishedItems:
+    """Collects the items that are done; each method returns the updates that its argument causes."""
+
+    def __init__(self, messages: StreamedMessages, calls: StreamedCalls, shown: ShownText, thinking: list[str]) -> None:
+        self.items: list[OutputItem] = []
+        """In the order of their events."""
+        self._messages = messages
+        self._calls = calls
+        self._shown = shown
+        self._thinking = thinking
+        self._searches: set[tuple[str, bool]] = set()
+
+    def add(self, item: OutputItem, index: int | None) -> list[Update]:
+        """Add an item that ended while the response streams."""
+        self.items.append(item)
+        match item:
+            case MessageItem():
+                message = self._messages.finished(Place(item.id, index), _joined(item))
+                return self._message_done(item, message)
+            case FunctionCallItem():
+                return list(map(ToolCallReady, self._calls.done(item, index)))
+            case _:
+                return self._other_done(item)
+
+    def add_rest(self, response: Response) -> list[Update]:
+        """Add the items that only the terminal event contains, except calls; on some servers its output is empty."""
+        updates: list[Update] = []
+        done = {(item.type, item.id) for item in self.items}
+        for item in response.output:
+            if not isinstance(item, MessageItem | FunctionCallItem) and (item.type, item.id) not in done:
+                self.items.append(item)
+                updates += self._other_done(item)
+        messages = [item for item in response.output if isinstance(item, MessageItem)]
+        if response.output_text and not messages:
+            messages = [MessageItem(content=(OutputText(text=response.output_text),))]
+        return updates + self._terminal_messages(messages)
+
+    def add_calls(self, response: Response) -> list[Update]:
+        """Add the calls of a completed response; one without an end of its own is complete, too."""
+        calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
+        return list(map(ToolCallReady, [*self._calls.terminal(calls), *self._calls.close()]))
+
+    def search_started(self, item_id: str) -> list[Update]:
+        """Begin the server's own file search, which several events announce."""
+        if (item_id, False) in self._searches:
+            return []
+        self._searches.add((item_id, False))
+        return [FileSearchStarted(item_id)]
+
+    def reasoning_done(self, text: str) -> list[Update]:
+        """Add finished reasoning that was not streamed."""
+        if not text or text in "".join(self._thinking):
+            return []
+        self._thinking.append(text)
+        return [ReasoningUpdate(text)]
+
+    def _message_done(self, item: MessageItem, message: StreamedMessage) -> list[Update]:
+        updates = self._shown.changed(self._messages.finish(message, _texts(item)))
+        for part in item.content:
+            if isinstance(part, OutputText):
+                updates += [update for one in part.annotations for update in self._shown.citation(message, one)]
+        return updates + self._shown.flushed(message)
+
+    def _other_done(self, item: OutputItem) -> list[Update]:
+        match item:
+            case FileSearchCallItem():
+                return [*self.search_started(item.id), *self._search_done(item)]
+            case ReasoningItem() if not self._thinking:
+                return self.reasoning_done("\n\n".join(part.text for part in item.summary))
+            case _:
+                return []
+
+    def _search_done(self, item: FileSearchCallItem) -> list[Update]:
+        if (item.id, True) in self._searches:
+            return []
+        self._searches.add((item.id, True))
+        return [FileSearchDone(item)]
+
+    def _terminal_messages(self, items: Sequence[MessageItem]) -> list[Update]:
+        texts = [(item.id, _joined(item)) for item in items]
+        updates = self._shown.changed(self._messages.merged(texts[0][1])) if len(texts) == 1 else []
+        matched = self._messages.matched(texts)
+        for item, known in zip(items, matched, strict=True):
+            self.items.append(item)
+            message = known or self._messages.only_finished(Place(item.id), _joined(item))
+            updates += self._message_done(item, message)
+        return updates + self._shown.changed(self._messages.repeats())
+
+
+def _texts(item: MessageItem) -> list[tuple[PartKind, str]]:
+    texts: list[tuple[PartKind, str]] = []
+    for part in item.content:
+        if isinstance(part, OutputText):
+            texts.append(("text", part.text))
+        elif isinstance(part, Refusal):
+            texts.append(("refusal", part.refusal))
+    return texts
+
+
+def _joined(item: MessageItem) -> str:
+    return "".join(text for _, text in _texts(item))
