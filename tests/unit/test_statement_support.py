@@ -481,3 +481,81 @@ OTHERWISE = (
 )
 def test_abbreviations_and_intervals_are_read(statement: str, reason: str) -> None:
     assert bool(reasons(statement, OTHERWISE)) == bool(reason)
+
+
+ORDERED = (
+    "Treat severe hyperkalaemia with calcium at once, then with insulin and glucose. Review interacting drugs and diet "
+    "before the dose of the inhibitor is reduced."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("In severe hyperkalaemia give insulin and glucose first, followed by calcium.", ["wording"]),
+        ("In severe hyperkalaemia give calcium first, followed by insulin and glucose.", []),
+        ("Reduce the dose of the inhibitor first and then review interacting drugs and diet.", ["wording"]),
+        ("Review interacting drugs and diet first, and then reduce the dose of the inhibitor.", []),
+    ],
+)
+def test_two_steps_keep_their_order(statement: str, reason: list[str]) -> None:
+    assert reasons(statement, ORDERED) == reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("In well controlled asthma treatment must be stepped down.", ["wording"]),
+        ("In well controlled asthma treatment may be stepped down.", []),
+        ("In well controlled asthma treatment should be stepped down.", []),
+        ("Inhaler technique may be checked at every visit.", ["wording"]),
+        ("Inhaler technique has to be checked at every visit.", []),
+    ],
+)
+def test_what_may_be_done_need_not_be_and_the_reverse(statement: str, reason: list[str]) -> None:
+    text = (
+        "Consider stepping treatment down in well controlled asthma. Inhaler technique must be checked at every visit."
+    )
+    assert reasons(statement, text) == reason
+
+
+DOSES = (
+    "Doses are those of the labels.\n\nTable 1. Doses of anticoagulants\nDrug\tDose\tReversal\tDo not use\n"
+    "Apixaban or rivaroxaban\t5 mg\tAndexanet\tChild-Pugh C\nDabigatran\t150 mg\tIdarucizumab\tCrCl < 15 mL/min\n"
+    "Edoxaban\t60 mg\tProthrombin complex\tCrCl > 95 mL/min"
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Dabigatran is not used at a CrCl above 95 mL/min.", ["number"]),
+        ("Edoxaban is not used at a CrCl above 95 mL/min.", []),
+        ("The reversal of apixaban is by idarucizumab.", ["name"]),
+        ("The reversal of dabigatran is by idarucizumab.", []),
+        ("Doses of the anticoagulants are 5 mg, 150 mg or 60 mg.", []),
+    ],
+)
+def test_figures_and_names_are_those_of_the_row_that_is_meant(statement: str, reason: list[str]) -> None:
+    assert reasons(statement, DOSES) == reason
+
+
+def test_what_another_cited_passage_holds_is_no_figure_of_another_row() -> None:
+    other = passage("Dabigatran is not used above 95 mL/min in this trial.")
+    assert unsupported("Dabigatran is not used at a CrCl above 95 mL/min.", [passage(DOSES), other]) == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "text", "reason"),
+    [
+        ("Anaemia is a haemoglobin below 120 g/L.", "Anaemia is a haemoglobin below 12.0 g/dL.", []),
+        ("Anaemia is a haemoglobin below 120 g/dL.", "Anaemia is a haemoglobin below 12.0 g/dL.", ["number"]),
+        ("An ACR of 30 mg/mmol needs referral.", "A persistent ACR of 300 mg/g (30 mg/mmol) needs referral.", []),
+        ("Such patients are checked four times a year.", "Patients with grade G4: very high, 4 or more/year.", []),
+        ("Patients with grade G4 are checked twice a year.", "Patients with grade G4 are checked 4/year.", ["unit"]),
+        ("An SGLT2i is started above 20 mL/min.", "An SGLT2 inhibitor is started above 20 mL/min.", []),
+        ("A DPP4i is started above 20 mL/min.", "An SGLT2 inhibitor is started above 20 mL/min.", ["name"]),
+    ],
+)
+def test_amounts_rates_and_inhibitors_in_other_units_and_words(statement: str, text: str, reason: list[str]) -> None:
+    assert reasons(statement, text) == reason

@@ -123,15 +123,17 @@ _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "w
     "wöchentlich": "week", "monatlich": "month", "jährlich": "year"}  # fmt: skip
 _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
 _TIMES_A: Final = r"(?:times|doses|x|×|mal)(?!\w)"
+_A_PERIOD: Final = r"(?:d|day|week|month|year|tag)\b"
 _RATE: Final = re.compile(
     r"(?:\b|(?=/))"
     rf"(?:\b(?:every|alle|q|intervals of)[ -]?"
     rf"(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
     rf"(?P<period>{'|'.join(_PERIODS)})\b"
     rf"|\b(?P<hours>{DECIMAL})[ -]?hourly\b"
-    rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= ?{_TIMES_A}))(?: ?{_TIMES_A})?[ -]?)?"
+    rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= ?{_TIMES_A}|(?: or more)?/{_A_PERIOD}))"
+    rf"(?: ?{_TIMES_A}| or more)?[ -]?)?"
     r"(?:(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week|month|year|tag|woche"
-    rf"|monat|jahr)\b|/ ?(?P<slash>d|day|week|month|year|tag)\b|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
+    rf"|monat|jahr)\b|/ ?(?P<slash>{_A_PERIOD})|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
     rf"|\b(?P<latin>{'|'.join(map('[.]?'.join, LATIN_COUNTS))})\b)"
 )
 """How often something is done: ``every 12 hours``, ``8 hourly``, ``3x daily``, ``three times weekly``, ``bid``."""
@@ -293,10 +295,17 @@ def compare(figure: Figure, sources: Sequence[Figure]) -> Literal["same", "unit"
 
 def equals(one: Figure, other: Figure) -> bool:
     """Return whether the figures are the same amount; ``one`` may be approximate."""
-    if one.per and other.per and UNITS[one.per] != UNITS[other.per]:
-        return False
     (kind, factor), (other_kind, other_factor) = (
-        (UNITS[one.unit], UNITS[other.unit]) if one.unit and other.unit else (("", 1.0), ("", 1.0))
+        (_measure(one, other), _measure(other, one)) if one.unit and other.unit else (("", 1.0), ("", 1.0))
     )
     most = _ABOUT if one.bound == "near" else _SAME
     return kind == other_kind and math.isclose(one.value * factor, other.value * other_factor, rel_tol=most)
+
+
+def _measure(figure: Figure, beside: Figure) -> tuple[str, float]:
+    """Return the kind and the factor of the unit of ``figure``, per another one where both figures are."""
+    kind, factor = UNITS[figure.unit]
+    if not (figure.per and beside.per):
+        return kind, factor
+    of, divisor = UNITS[figure.per]
+    return f"{kind} per {of}", factor / divisor

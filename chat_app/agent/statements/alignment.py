@@ -16,13 +16,16 @@ _FILLERS: Final = frozenset(
 )
 _ORDER: Final = re.compile(
     r"\b((?<!other )than|versus|compared (?:to|with)|instead of|rather than|outweighs?|from|to"
+    r"|(?:first,? )?(?:and )?(?:then|followed by)|first,? and"
     r"|(?:over|before|prior to|after|following)(?! (?:\w+ )?\d(?![^.;,]{0,20} of\b)))\b"
 )
 """Words between two parts that cannot change places, unless a bare amount follows; "to" after "from" alone."""
 _OPENING: Final = re.compile(r"^(before|after|following|prior to) ([^,]+), (.+)")
 """Match a sentence such as "Before X, Y", which is compared as "Y before X"."""
-_ORDERED: Final = dict.fromkeys(("before", "prior to", "after", "following"), "before") | {"to": "to"}
-"""Words of an order; the others compare."""
+_COMPARING: Final = frozenset(
+    ("than", "versus", "compared to", "compared with", "instead of", "rather than", "outweigh", "outweighs", "over")
+)
+"""Words that compare; the others but "to" tell an order."""
 
 
 class Substitution(NamedTuple):
@@ -64,7 +67,8 @@ def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
             right = frozenset(terms(part))
             if word != "from" and (word != "to" or last == "from"):
                 sides = (right, left) if word in ("after", "following") else (left, right)
-                found.append((_ORDERED.get(word, "than"), *sides))
+                kind = "than" if word in _COMPARING else "to" if word == "to" else "before"
+                found.append((kind, *sides))
             left, last = right, word
     return tuple(found)
 

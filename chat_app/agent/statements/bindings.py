@@ -117,13 +117,18 @@ def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
     """Return the figures of ``sentence`` that have a unit, or ``every`` one, with the terms that they belong to."""
     text = fold(sentence)
     amounts = sorted(_amounts(text, every=every))
-    inside = [(one.start, other.start) for one, other in pairwise(amounts) if joins(text[one.end : other.start])]
+    inside = [(one.start, other.start) for one, other in pairwise(amounts) if _is_span(text[one.end : other.start])]
     return tuple(
         one
         for start, end in _split(_CLAUSE, text, 0, len(text), inside)
         if (here := [amount for amount in amounts if start <= amount.start < end])
         for one in _of_clause(text, list(_split(_PART, text, start, end, inside)), here, inside, every)
     )
+
+
+def _is_span(between: str) -> bool:
+    """Return whether two amounts are one span, or the same one in two units: "300 mg/g (30 mg/mmol)"."""
+    return joins(between) or between.strip() == "("
 
 
 def _amounts(text: str, *, every: bool = False) -> Iterator[_Amount]:

@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
 from chat_app.agent.statements.bindings import SourceUnit, exchanged, misbound
+from chat_app.agent.statements.obligation import differs_in_obligation
 from chat_app.agent.statements.polarity import negations, polarity, reverses
+from chat_app.agent.statements.row_check import misplaced, rows_below_negation
 from chat_app.events import SupportReason
 from tools.language.figures import UNITS, Figure, compare, equals, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
@@ -100,7 +102,11 @@ def unsupported(
     if not found:
         moved = misbound(plain, alike, units) or exchanged(plain, alike, units)
         found += [Problem("number", one) for one in moved]
-    if is_english and alike and reverses(plain, [unit.text for unit in alike]):
+    if not found:
+        found += _misplaced_in_tables(plain, texts, ingredients)
+    headed = frozenset[str]().union(*map(rows_below_negation, texts))
+    comparable = [unit.text for unit in alike if unit.text not in headed]
+    if is_english and comparable and reverses(plain, comparable):
         # With the other bound as well it is the same again: what must not be above 50 is at most 50.
         scopes = (scope for text in (plain, *(unit.text for unit in alike)) for scope in polarity(text).scopes)
         denied = frozenset[str]().union(*scopes)
@@ -108,7 +114,8 @@ def unsupported(
         found = kept if kept != found else [*found, Problem("negation", plain)]
     elif is_english and alike and not found:
         found += _misplaced(plain, repeated, sources)
-        if all(exchanges(plain, unit.text) for unit in alike):
+        texts = [unit.text for unit in alike]
+        if all(exchanges(plain, text) for text in texts) or differs_in_obligation(plain, texts):
             found.append(Problem("wording", plain))
     if is_english and not found and not alike and len(said) >= _FEWEST_TERMS:
         known = frozenset(terms(" ".join(source.whole for source in sources)))
@@ -225,11 +232,11 @@ def _adds_figures(statement: str, repeated: Sequence[SourceUnit]) -> bool:
 def _names(
     statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit], ingredients: Ingredients | None
 ) -> list[Problem]:
-    look_up: Ingredients = ingredients or (lambda _: frozenset())
     codes = sorted(set(_CODE.findall(statement.casefold())))
-    problems = [Problem("name", code) for code in codes if not any(code in source.words for source in sources)]
+    problems = [Problem("name", code) for code in codes if not any(_holds_code(source, code) for source in sources)]
+    look_up: Ingredients = ingredients or (lambda _: frozenset())
     said = dict.fromkeys(_WORD.findall(statement.casefold()))
-    named = {word: parts for word in said if (parts := look_up(word)) or has_drug_stem(word)}
+    named = _medicines(said, ingredients)
     if not named:
         return problems
     known = frozenset[str]().union(*(source.words for source in sources))
@@ -241,6 +248,31 @@ def _names(
         for word, parts in named.items()
         if word not in near and not (parts and any(parts & look_up(other) for other in near))
     ]
+
+
+def _misplaced_in_tables(statement: str, texts: Sequence[str], ingredients: Ingredients | None) -> list[Problem]:
+    """Return what ``statement`` takes from rows that it is not about, in each of ``texts``."""
+
+    def names(text: str) -> frozenset[str]:
+        return frozenset(_medicines(_WORD.findall(text.casefold()), ingredients))
+
+    others = [". ".join((*texts[:place], *texts[place + 1 :])) for place in range(len(texts))]
+    return [
+        Problem(reason, detail)
+        for text, beside in zip(texts, others, strict=True)
+        for reason, detail in misplaced(statement, text, names, beside=beside)
+    ]
+
+
+def _medicines(words: Iterable[str], ingredients: Ingredients | None) -> dict[str, frozenset[str]]:
+    """Return those of ``words`` that name a medicine, with its ingredients where they are known."""
+    look_up: Ingredients = ingredients or (lambda _: frozenset())
+    return {word: parts for word in words if (parts := look_up(word)) or has_drug_stem(word)}
+
+
+def _holds_code(source: _Source, code: str) -> bool:
+    """Return whether ``source`` names ``code``, or what an abbreviation such as "SGLT2i" inhibits."""
+    return code in source.words or code.removesuffix("i") in source.words
 
 
 def _replaced(sentence: str, said: Collection[str], look_up: Ingredients) -> bool:
