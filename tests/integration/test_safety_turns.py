@@ -298,13 +298,14 @@ async def test_an_amount_that_does_not_answer_an_exposure_is_not_quoted(
 async def test_passages_that_do_not_clearly_answer_an_exposure_are_said_to_be_the_closest(
     drugs: DrugDatabase, server: str, redis_url: str
 ) -> None:
-    away = "Sedate a toddler with 5 mg for an endoscopy. Keep cleaning agents on a high shelf."
+    away = "Sedate a toddler with 5 mg. Keep each spare battery on a high shelf. Weigh the toddler at every visit."
     question = "My toddler swallowed a battery off the shelf an hour ago, who gets it out?"
     async with agent_with(drugs, server, redis_url, guideline=away) as agent:
         answer = text_of(await consult(agent, question))
     assert answer.startswith(f"{TEXT_OF_NOTHING}\n\n{CLOSEST}")
     assert "high shelf" in answer
     assert "5 mg" not in answer
+    assert "Weigh" not in answer, "it only mentions a toddler"
 
 
 async def test_the_usual_dose_of_what_was_taken_is_withheld_from_every_source(

@@ -63,9 +63,9 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     overdose = any(len(pair.names) < 2 for pair in evidence.pairs)
     if overdose:
         said = any(pair.said for pair in evidence.pairs)
-        # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages follow.
+        # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages on it follow.
         if said or not selection.answers:
-            selection = select(asked, [*labels, *evidence.passages], doses=False)
+            selection = select(asked, [*labels, *evidence.passages], doses=False).on_subject()
         noted = draft.text if selection.quotes and not said else opening
     parts = record_parts(question)
     _facts(draft, parts, evidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.question import Question
@@ -45,6 +45,10 @@ class Selection:
     quotes: tuple[Scored, ...] = ()
     answers: bool = False
     shares_terms: bool = False
+
+    def on_subject(self) -> Selection:
+        """Return the selection without the quotes that only mention the subject, unless one of them answers."""
+        return self if self.answers else replace(self, quotes=tuple(one for one in self.quotes if one.is_on_subject))
 
 
 def select(
