@@ -44,8 +44,8 @@ def _is_in(label: str, terms: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=512)
 def _tables(passage: str) -> tuple[_TableRows, ...]:
-    """Return the tables of ``passage``."""
-    found = units(passage)
+    """Return the tables of ``passage``, whose cells are separated by tabs."""
+    found = units(passage) if "\t" in passage else ()
     return tuple(_table(heads, rows, found) for heads, rows in groupby(found, lambda unit: unit.table) if heads)
 
 
