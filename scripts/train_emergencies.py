@@ -97,7 +97,7 @@ class Target(NamedTuple):
         return wanted
 
 
-EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.42, smallest=0.04)
+EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.46, smallest=0.04)
 EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.2, smallest=0.1)
 SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
 REACTIONS: Final = Target(REACTION, "reaction", threshold=0.5, smallest=0.1, within=True)

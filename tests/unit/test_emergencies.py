@@ -29,12 +29,15 @@ MOST_ALARMS = {
     "unseen": 0.005,
     "three languages": 0.005,
     "contrasts": 0.07,
-    "independent": 0.015,
+    "independent": 0.025,
     "ward and home": 0.02,
     "clinicians": 0.07,
+    "by profession": 0.035,
+    "formal": 0.005,
+    "indirect": 0.08,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
-LEAST_RECOGNISED = {"contrasts": 0.9, "ward and home": 0.9, "clinicians": 0.75}
+LEAST_RECOGNISED = {"ward and home": 0.94, "clinicians": 0.82, "indirect": 0.92}
 """Share of the emergencies of a group that must be recognised; 0.95 for other groups."""
 
 
@@ -50,7 +53,7 @@ def test_exposures_are_told_from_other_emergencies_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
     assert report.exposures + report.illnesses == report.emergencies
     assert report.withheld >= 0.91 * report.exposures
-    assert report.answered >= 0.75 * report.illnesses
+    assert report.answered >= 0.7 * report.illnesses
 
 
 def test_reactions_are_told_from_overdoses_as_measured() -> None:
@@ -184,7 +187,7 @@ def test_no_name_of_a_medicine_makes_an_ordinary_question_an_emergency(question:
     names = [name for record in demo.records() for name in (record.generic_name, *record.brand_names[:1])]
     pairs = zip(names, reversed(names), strict=True)
     alarmed = [name for name, other in pairs if emergency_kind(question.format(name=name, other=other))]
-    assert len(alarmed) <= 0.01 * len(names), alarmed
+    assert len(alarmed) <= 0.02 * len(names), alarmed
 
 
 @pytest.mark.parametrize(
