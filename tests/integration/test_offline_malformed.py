@@ -85,6 +85,7 @@ BAD: list[Json] = [
     *({name: value} for name, values in WRONG_VALUES.items() for value in values),
     {"background": True, "store": False},
     {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []}},
+    {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": ["function"], "name": {}}]}},
     {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]}},
     {"input": [{"role": "user", "content": "x"}] * 10_001},
     {"tools": [{"type": "function", "name": f"f{number}"} for number in range(129)]},

@@ -79,6 +79,9 @@ HOSTILE_SCHEMAS: list[Json] = [
     shared({"type": "string", "pattern": "a{150000}"}, 4_900),
     shared({"enum": ["word " * 4_000 + str(number) for number in range(100)]}, 900),
     patterns(r"(?:(?:\w\d{10}){100}){100}"),
+    field(**{"$ref": "#/x"}) | {"x": {"type": "string", "minLength": "5"}},
+    field(**{"$ref": "#/x"}) | {"x": {"properties": [1], "required": 7}},
+    field(**{"$ref": "#/const/a"}) | {"const": {"a": {"anyOf": [{"type": "string", "pattern": 5}]}}},
     patterns(*(r"(?i)" + r"[\x00-\U0010ffff]" * 90 + str(number) for number in range(80))),
 ]
 

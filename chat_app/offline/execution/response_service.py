@@ -155,7 +155,8 @@ def _chosen(choice: ToolChoice | None) -> set[tuple[object, object]]:
         case NamedToolChoice():
             return {(choice.type, choice.name)}
         case AllowedTools():
-            return {(str(tool.get("type")), tool.get("name") and str(tool["name"])) for tool in choice.tools}
+            names = ((tool.get("type"), tool.get("name")) for tool in choice.tools)
+            return {(str(kind), name if name is None else str(name)) for kind, name in names}
         case _:
             return set()
 

@@ -90,11 +90,13 @@ def check_schema(root: Json) -> Json:
     """Return ``root``. Raises ``ValueError`` when a keyword has the wrong type, or the schema is too large."""
     left = _LEFT.get() or _Left()
     references: set[str] = set()
+    checked: set[int] = set()
     waiting: list[tuple[Any, int]] = [(root, 0)]
     while waiting:
         node, depth = waiting.pop()
-        if isinstance(node, bool) and depth:
+        if (isinstance(node, bool) and depth) or id(node) in checked:
             continue
+        checked.add(id(node))
         if not isinstance(node, dict):
             raise ValueError("each part of a schema is an object")  # noqa: TRY004 - pydantic reports value errors
         _check_keywords(node)
@@ -103,8 +105,10 @@ def check_schema(root: Json) -> Json:
             raise ValueError(TOO_LARGE)
         if "pattern" in node:
             left.take_pattern(node["pattern"])
-        if "$ref" in node:
+        if "$ref" in node and node["$ref"] not in references:
             references.add(node["$ref"])
+            # It may name a part that no keyword of a schema contains.
+            waiting.insert(0, (at_reference(root, node["$ref"]), 1))
         waiting += ((part, depth + 1) for part in children_of(node))
     merged: dict[str, int] = {}
     try:
