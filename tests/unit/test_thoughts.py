@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chat_app.generation.folding.thoughts import Thoughts
 
@@ -33,7 +35,36 @@ def read(text: str, size: int) -> tuple[str, str]:
         ("Write `<think>` and `</think>`. Give it.", ("Write `<think>` and `</think>`. Give it.", "")),
         ("Give it.\n```\n</think>\n```\nSo.", ("Give it.\n```\n</think>\n```\nSo.", "")),
         ("A dose.</think>Give it. </think> So.", ("Give it. </think> So.", "A dose.")),
+        ("<thinking>A dose.</thinking> Give it.", ("Give it.", "A dose.")),
+        ("[THINK]A dose.[/THINK]Give it [1].", ("Give it [1].", "A dose.")),
+        ("<|START_THINKING|>A dose.<|END_THINKING|><|START_TEXT|>Give it.<|END_TEXT|>", ("Give it.", "A dose.")),
+        ("<|channel>thought\nA dose.<channel|>Give it.<turn|>", ("Give it.", "\nA dose.")),
+        ("A dose.<channel|>Give it.", ("Give it.", "A dose.")),
+        ("<think>A.</think>\n<think>B.</think>\nGive it.", ("Give it.", "A.B.")),
+        ("<think>A.</think>Give it.\n<think>B.</think>\nSo.", ("Give it.\nSo.", "A.B.")),
+        ("<think>A.</think>Write `<think>`.", ("Write `<think>`.", "A.")),
+        (
+            "<|channel|>analysis<|message|>A.<|end|><|start|>assistant<|channel|>final<|message|>Give it.<|return|>",
+            ("Give it.", "A."),
+        ),
+        (
+            "<|channel|>analysis<|message|>A.<|end|>Give it.\n<|channel|>analysis<|message|>B.<|end|>So.",
+            ("Give it.\nSo.", "A.B."),
+        ),
+        ("Give it.<|im_end|>\n", ("Give it.", "")),
+        ("Give it.</s> So.", ("Give it.</s> So.", "")),
+        ("Give <thinking>it</thing>.", ("Give <thinking>it</thing>.", "")),
     ],
 )
 def test_reasoning_is_told_from_text(text: str, meant: tuple[str, str], size: int) -> None:
     assert read(text, size) == meant
+
+
+TAGS = ["<think>", "</think>", "<thinking>", "</thinking>", "[THINK]", "[/THINK]", "<|channel>thought", "<channel|>"]
+TOKENS = ["<|start|>assistant", "<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "</s>"]
+WORDS = ["A dose", "`", "<", "[", " ", "\n"]
+
+
+@given(st.lists(st.sampled_from([*TAGS, *TOKENS, *WORDS]), max_size=9).map("".join))
+def test_every_cut_of_a_text_gives_the_same_text_and_reasoning(text: str) -> None:
+    assert read(text, 1) == read(text, 3) == read(text, len(text) + 1)

@@ -71,7 +71,7 @@ class ShownText:
                 updates += self._released()
                 self._latest = message
             found = self._said(message, shown, shown.thoughts.feed(text))
-            updates += self._replaced(message, shown, found) if replaces else found
+            updates += self._replaced(message, shown, [*found, *self.flushed(message)]) if replaces else found
         return updates
 
     def flushed(self, message: StreamedMessage, *, broke_off: bool = False) -> list[Update]:
@@ -100,7 +100,7 @@ class ShownText:
         """Return the replacement of the text of ``message``, then the calls that were written in it."""
         logger.warning("The model server's finished text differs from the streamed text, and replaced it.")
         self._citations = {key for key in self._citations if key[0] != message.key}
-        calls = [update for update in [*found, *self.flushed(message)] if isinstance(update, ToolCallReady)]
+        calls = [update for update in found if isinstance(update, ToolCallReady)]
         if not shown.text and message.key in self._order:
             self._order.remove(message.key)
         return [TextReplacement(message.key, str(shown.text)), *calls]

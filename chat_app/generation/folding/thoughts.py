@@ -1,9 +1,34 @@
 """Reasoning that a model wrote into its text, because its server did not recognise the tags around it."""
 
+import re
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
-_OPENING: Final = "<think>"
-_CLOSING: Final = "</think>"
+_NAMES: Final = ("think", "thinking", "thought", "reasoning", "seed:think", "mm:think")
+_UNOPENED: Final = {
+    **{f"<{name}>": f"</{name}>" for name in _NAMES},
+    "[THINK]": "[/THINK]",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|channel>thought": "<channel|>",
+}
+"""Tags by their opening ones, which may be in the prompt instead."""
+_HARMONY: Final = {f"{start}<|channel|>analysis<|message|>": "<|end|>" for start in ("", "<|start|>assistant")}
+_TAGS: Final = {**_UNOPENED, **_HARMONY}
+_HEADERS: Final = (
+    *("<|start|>assistant", "<|channel|>final<|message|>", "<|start|>assistant<|channel|>final<|message|>"),
+    *("<|START_RESPONSE|>", "<|START_TEXT|>"),
+)
+"""Tokens between reasoning and text."""
+_BEGINNINGS: Final = (*_TAGS, *_HEADERS)
+_LONGEST: Final = max(map(len, _BEGINNINGS))
+_CLOSING: Final = re.compile("|".join(map(re.escape, _UNOPENED.values())))
+_ENDINGS: Final = (
+    *("<|return|>", "<|end|>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|END_RESPONSE|>", "<|END_TEXT|>"),
+    *("</s>", "<turn|>", "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
+)
+"""Tokens that end a message."""
+_SIGNS: Final = frozenset("<[")
+"""The characters with which tags and tokens begin."""
 
 
 class Spoken(NamedTuple):
@@ -15,50 +40,93 @@ class Spoken(NamedTuple):
 
 
 class Thoughts:
-    """Separates the text of one message from the reasoning before it, whose opening tag may be missing.
+    """Separates the text of one message from the reasoning in it, and drops the token that ends it.
 
-    Only the first closing tag ends reasoning; one in a code span or block is text.
+    Reasoning begins a message, where its opening tag may be missing, or follows other reasoning. After text, only the
+    tag that opened the reasoning before opens more. A tag in a code span or block is text.
     """
 
     def __init__(self) -> None:
         self._held = ""
-        self._begun = self._inside = self._stripping = self._over = False
+        self._opening = self._closing = ""
+        """The tag that opened the latest reasoning, and the one that ends it where it is open."""
+        self._begins = True
+        """Whether reasoning may begin here."""
+        self._over = False
+        """Whether reasoning or a header has ended, so that the text begins without white space."""
         self._ticks = 0
         """Number of backticks in the text before the held part."""
 
     def feed(self, text: str, *, ended: bool = False) -> Spoken:
         """Return what ``text`` adds; what may be the beginning of a tag is held back until the message has ended."""
-        if self._over:
-            return Spoken(self._stripped(text))
-        if self._begun and not (self._inside or self._held) and "<" not in text:
+        if not (self._begins or self._closing or self._held) and _SIGNS.isdisjoint(text):
             self._ticks += text.count("`")
             return Spoken(text)
-        text, self._held = self._held + text, ""
-        if not self._begun:
-            lead = text.lstrip()
-            if _OPENING.startswith(lead) and not ended:
-                self._held = text
-                return Spoken("")
-            self._begun, self._inside = True, lead.startswith(_OPENING)
-            text = lead.removeprefix(_OPENING) if self._inside else text
-        before, closing, after = text.partition(_CLOSING)
-        if closing and (self._inside or (self._ticks + before.count("`")) % 2 == 0):
-            self._over = self._stripping = True
-            return Spoken(self._stripped(after), before, only_thought=not self._inside)
-        after = "" if ended else _tail(text)
-        self._held, text = after, text[: len(text) - len(after)]
-        self._ticks += text.count("`")
-        return Spoken("", text) if self._inside else Spoken(text)
+        rest, self._held = self._held + text, ""
+        said, thought, only_thought = "", "", False
+        while rest or ended:
+            if self._begins:
+                rest = self._begin(rest, ended=ended)
+            elif self._closing:
+                before, closing, after = rest.partition(self._closing)
+                before = before if closing or ended else self._hold(before, [self._closing])
+                thought, rest = thought + before, after
+                if not closing:
+                    break
+                self._begins, self._over, self._closing = True, True, ""
+            else:
+                before, tag, after = self._tag(rest)
+                if not tag:
+                    return Spoken(said + self._text(before, ended=ended), thought, only_thought)
+                rest = after
+                if self._over:
+                    said, self._closing = said + before, _TAGS[tag]
+                    self._ticks += before.count("`")
+                else:
+                    thought, only_thought, self._begins, self._over = before, True, True, True
+        return Spoken(said, thought, only_thought)
 
-    def _stripped(self, text: str) -> str:
-        """Return ``text`` without the white space that follows the closing tag."""
-        if self._stripping:
-            text = text.lstrip()
-            self._stripping = not text
+    def _begin(self, text: str, *, ended: bool) -> str:
+        """Return the text behind the tag or header that it begins with, or nothing while that may still arrive."""
+        lead = text.lstrip()
+        if not ended and any(one.startswith(lead) for one in _BEGINNINGS):
+            self._held = text
+            return ""
+        found = max(filter(lead.startswith, _BEGINNINGS), key=len, default="")
+        if not found:
+            self._begins = False
+            return lead if self._over else text
+        self._closing = _TAGS.get(found, "")
+        self._begins = not self._closing
+        self._opening = found if self._closing else self._opening
+        self._over = True
+        return lead[len(found) :]
+
+    def _tag(self, text: str) -> tuple[str, str, str]:
+        """Return the text around the next tag outside of code; no tag where there is none."""
+        tags = _CLOSING if not self._over else re.compile(re.escape(self._opening)) if self._opening else None
+        ticks, at = self._ticks, 0
+        for tag in tags.finditer(text) if tags else ():
+            ticks, at = ticks + text.count("`", at, tag.start()), tag.start()
+            if ticks % 2 == 0:
+                return text[: tag.start()], tag[0], text[tag.end() :]
+        return text, "", ""
+
+    def _text(self, text: str, *, ended: bool) -> str:
+        """Return what of the last ``text`` is known to be text."""
+        if ended:
+            ending = next((one for one in _ENDINGS if text.rstrip().endswith(one)), "")
+            return text.rstrip().removesuffix(ending) if ending else text
+        tags = [self._opening] if self._over else _UNOPENED.values()
+        text = self._hold(text, [*filter(None, tags), *_ENDINGS])
+        self._ticks += text.count("`")
         return text
 
-
-def _tail(text: str) -> str:
-    """Return the end of ``text`` that may be the beginning of a closing tag."""
-    tail = text[text.rfind("<") :] if "<" in text[-len(_CLOSING) :] else ""
-    return tail if _CLOSING.startswith(tail) else ""
+    def _hold(self, text: str, signs: Collection[str]) -> str:
+        """Hold back the end of ``text`` that may be the beginning of one of ``signs``; return the text before."""
+        firsts = {one[0] for one in signs}
+        for at in range(max(0, len(text.rstrip()) - _LONGEST), len(text)):
+            if text[at] in firsts and (text[at:].rstrip() in signs or any(one.startswith(text[at:]) for one in signs)):
+                self._held = text[at:]
+                return text[:at]
+        return text
