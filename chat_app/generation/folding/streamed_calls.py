@@ -35,7 +35,7 @@ class _Call:
     def differs(self, item: FunctionCallItem, index: int | None) -> bool:
         """Return whether ``item`` shares an id with this call, but is elsewhere and has other arguments."""
         elsewhere = (None not in (index, self.index) and index != self.index) or item.id != self.item.id
-        return elsewhere and bool(item.arguments) and _request(item) != _request(self.item)
+        return elsewhere and _says(item.arguments) and _request(item) != _request(self.item)
 
 
 class StreamedCalls:
@@ -64,8 +64,8 @@ class StreamedCalls:
             call.arguments.append(text)
 
     def arguments_done(self, item_id: str, index: int | None, arguments: str) -> None:
-        """Set the whole arguments of an open call."""
-        if (call := self._open(item_id, index)) is not None:
+        """Set the whole arguments of an open call; an empty end leaves the streamed ones."""
+        if (call := self._open(item_id, index)) is not None and _says(arguments):
             call.arguments = TextBuffer(arguments)
 
     def done(self, item: FunctionCallItem, index: int | None = None) -> list[FunctionCallItem]:
@@ -154,22 +154,29 @@ class StreamedCalls:
 
 def _filled(item: FunctionCallItem, call: _Call) -> FunctionCallItem:
     """Return ``item`` with the fields that its end left out."""
+    arguments = (item.arguments, str(call.arguments), call.item.arguments)
     given = {
         "call_id": item.call_id or call.item.call_id or item.id or call.item.id or _new_id(),
         "name": item.name or call.item.name,
-        "arguments": _single(item.arguments or str(call.arguments) or call.item.arguments),
+        "arguments": _single(next(filter(_says, arguments), item.arguments)),
     }
     return item.model_copy(update=given)
 
 
+def _says(arguments: str) -> bool:
+    return arguments.strip() not in {"", "{}"}
+
+
 def _single(arguments: str) -> str:
-    """Return the JSON object that ``arguments`` repeat, or that follows empty ones, as some bridges join them."""
+    """Return the JSON object that ``arguments`` repeat or quote, or that follows empty ones, as some bridges send."""
     found, rest = list[str](), arguments.strip()
     while rest:
         try:
             value, end = json.JSONDecoder().raw_decode(rest)
         except (ValueError, RecursionError):
             return arguments
+        if isinstance(value, str) and value.startswith("{"):
+            return _single(value)
         if value and rest[:end] not in found:
             found.append(rest[:end])
         rest = rest[end:].lstrip()
@@ -190,7 +197,7 @@ def _same(one: _Call, other: _Call) -> bool:
 
 def _repeats(item: FunctionCallItem, call: _Call) -> bool:
     """Return whether ``item`` is ``call`` again; some servers leave the arguments out at its end."""
-    return _request(item) == _request(call.item) or (not item.arguments and item.name == call.item.name)
+    return _request(item) == _request(call.item) or (item.name == call.item.name and not _says(item.arguments))
 
 
 def _request(item: FunctionCallItem) -> tuple[str, object]:
