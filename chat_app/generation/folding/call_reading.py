@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 _PART: Final = re.compile(
     r"<(?P<space>[\w:\uff5c]*)parameter(?:=| name=\")(?P<tag>[\w.-]+)[^<>]*>\n?(?P<tagged>.*?)\n?</(?P=space)parameter>"
-    r"|<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>"
+    r"|<(?P<own>\w*)arg_key>(?P<key>.*?)</(?P=own)arg_key>\s*<(?P=own)arg_value>(?P<value>.*?)</(?P=own)arg_value>"
     r"|<(?P<field>\w+)>(?P<given>[^<>]*)</(?P=field)>"
     r"|\b(?P<keyword>\w+)\s*[=:]\s*(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'"
     r"|(?P<bare>[\w.+-](?:[\w.+ /%-]*[\w.+%-])?))(?=\s*(?:[,)}]|/?>|\w+=))"

@@ -25,10 +25,11 @@ _SPEAKS_OF_TOOLS: Final = r"""
 """
 _NAMES_TOOLS: Final = r"(?i:tool|function|invoke)s?"
 _TAG: Final = rf"""
-    (?<!`) (?: <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:start_action|action_start)|python_tag)(?![\w-])
-    | <\|channel\|>commentary\ to=
+    (?<!`) (?: <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:start_action|action_start)|python_(?:tag|start))
+      (?![\w-])
+    | (?:<\|start\|>assistant)?<\|channel\|>commentary\ to= | <\|start\|>assistant\ to=
     | \[(?:[A-Z]+_)?TOOLS?_(?:CALLS?|REQUESTS?|USE|CODE)\]
-    | <(?P<tag>/?(?:\w*[:\uff5c])*(?:{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
+    | <(?P<tag>/?(?:\w*[:\uff5c])*(?:(?:[a-z]+_)?{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
     | <(?P<named>(?:\w*[:\uff5c])*{_NAMES_TOOLS})(?:=|\s+name=|>\s*(?:[{{\[<]|(?:NAMES)\b))
     | <(?P<end>/{_NAMES_TOOLS})> )
 """
@@ -65,7 +66,8 @@ _FURTHER: Final = rf"[\s,;]* {_CODE}"
 _PROSE: Final = re.compile(r"[^\s#]*[^\S\n][^\n#]*\w")
 """Words on the rest of a line, except those of a comment."""
 _OPENS: Final = rf"""
-    (?: (?:{_NEW_LINE}[a-z]*)? (?: <\|channel\|>[\w ]* | `?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*\w*)?
+    (?: (?:{_NEW_LINE}[a-z]*)? (?: (?:<\|start\|>assistant)?<\|channel\|>[\w ]* | <\|start\|>assistant\ t?o?
+          | (?:<\|start\|>assistant|`)?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*\w*)?
           | \[[A-Za-z_]* | [`~]+
         | (?:`*{_FENCE}|`)? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
       | {_NEW_LINE} (?:{_FENCE})? (?: (?-i:{_ASSIGNED}) | {_CALLED} (?: (?<![\w-])(?:NAMES)
