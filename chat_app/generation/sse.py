@@ -1,7 +1,8 @@
 """Server-sent events from bytes, regardless of how they are split.
 
 The decoder returns the ``data`` of each event. Lines end with LF, CR or CRLF only (U+2028 inside a JSON string is
-text). Comments and the fields ``id`` and ``retry`` are skipped.
+text). Comments and the fields ``id`` and ``retry`` are skipped. Some gateways drop the blank lines: a second name, or
+JSON that begins behind the end of other JSON, begins an event, too.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
 
@@ -47,16 +48,13 @@ class SSEDecoder:
                 self._first = False
                 lines[0] = lines[0].removeprefix(_BOM)
         for line in lines:
+            if self._data and self._ends_event(line):
+                yield self._event()
             if line.startswith(b"data:") or line == b"data":
                 self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
                 self._size += len(line)
                 if self._size > self._max:
                     raise self._too_large()
-            elif not line and self._data:
-                self.name, self._name = self._name, b""
-                yield self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-                self._data.clear()
-                self._size = 0
             elif line.startswith(b"event:"):
                 self._name = line
         if rest:
@@ -64,6 +62,20 @@ class SSEDecoder:
             self._size += len(rest)
             if self._size > self._max:
                 raise self._too_large()
+
+    def _ends_event(self, line: bytes) -> bool:
+        """Return whether ``line`` ends the event so far."""
+        if line.startswith(b"data:"):
+            return self._data[-1].endswith(b"}") and line[5:7].lstrip().startswith((b"{", b"["))
+        return not line or (line.startswith(b"event:") and self._name != b"")
+
+    def _event(self) -> bytes:
+        """Return the data of the event that is complete."""
+        self.name, self._name = self._name, b""
+        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+        self._data.clear()
+        self._size = 0
+        return data
 
     def _too_large(self) -> ProtocolViolation:
         return ProtocolViolation(f"The model server sent an event of more than {self._max} bytes.")

@@ -183,8 +183,8 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
     batch: list[ResponseEvent] = []
     try:
         for data in decoder.feed(chunk):
-            # Some servers send pings without data.
-            if data and data != b"[DONE]":
+            # Some servers send pings without data, or comments as data.
+            if data and not data.startswith((b"[DONE]", b":")):
                 event = parse_event(_json(data), decoder.name)
                 batch.append(event)
                 # Asking a model's class takes several times as long.
