@@ -141,7 +141,14 @@ async def test_a_reaction_is_answered_with_hypersensitivity_and_not_with_overdos
     assert "every 12 hours" not in text_of(events), "the usual dose of the medicine that was reacted to"
 
 
-@pytest.mark.parametrize("question", ["throat swelling after wasp sting", "Wheeze and swollen lips after peanuts"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "throat swelling after wasp sting",
+        "Wheeze and swollen lips after peanuts",
+        "hives and wheeze after the new tablet",
+    ],
+)
 async def test_a_reaction_to_no_medicine_searches_no_overdosage(
     drugs: DrugDatabase, server: str, redis_url: str, question: str
 ) -> None:
