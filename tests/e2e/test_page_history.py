@@ -21,9 +21,11 @@ async def _choose(page: Page, item: str) -> None:
     """Goes through the open menu by keyboard to ``item``."""
     # Before it has the focus, a key would be lost.
     await page.locator("[role='menu']:focus-within").wait_for()
-    for _ in range(await page.get_by_role("menuitem").count()):
-        await page.keyboard.press("ArrowDown")
-        if await page.locator(item).evaluate("item => item === document.activeElement"):
+    wanted = page.locator(item)
+    for place, entry in enumerate(await page.get_by_role("menuitem").all()):
+        await page.keyboard.press("ArrowDown" if place else "Home")
+        await expect(entry).to_be_focused()
+        if await wanted.evaluate("item => item === document.activeElement"):
             break
     await page.keyboard.press("Enter")
 
