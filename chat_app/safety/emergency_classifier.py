@@ -73,8 +73,8 @@ def emergency_kind(text: str) -> EmergencyKind | None:
 
 
 def is_sure_exposure(text: str) -> bool:
-    """Return whether ``text`` tells of an exposure without doubt, which a sentence out of its context may not.
+    """Return whether an exposure in ``text`` is probable enough to be answered by Overdosage sections first.
 
-    A doubtful exposure is answered from the ordinary sources.
+    Sentences are judged with those around them, because one alone may be misread.
     """
     return emergency_model(EXPOSURE).probability(text, runs) >= _SURE

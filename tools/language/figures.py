@@ -303,7 +303,7 @@ def equals(one: Figure, other: Figure) -> bool:
 
 
 def _measure(figure: Figure, beside: Figure) -> tuple[str, float]:
-    """Return the kind and the factor of the unit of ``figure``, per another one where both figures are."""
+    """Return the kind and factor of the unit of ``figure``, with the unit it is per where ``beside`` has one, too."""
     kind, factor = UNITS[figure.unit]
     if not (figure.per and beside.per):
         return kind, factor

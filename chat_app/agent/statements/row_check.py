@@ -60,7 +60,7 @@ def _above(table: Table) -> str:
 
 @lru_cache(maxsize=512)
 def rows_below_negation(passage: str) -> frozenset[str]:
-    """Return the rows of ``passage`` whose caption or header has a negation: alone they do not tell what is denied."""
+    """Return the rows of ``passage`` below a caption or header with a negation, which is missing in the rows."""
     return frozenset(unit.text for unit in units(passage) if unit.table and negations(_above(unit.table)))
 
 

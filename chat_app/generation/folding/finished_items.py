@@ -57,7 +57,7 @@ class FinishedItems:
         return updates + self._terminal_messages(messages)
 
     def add_calls(self, response: Response) -> list[Update]:
-        """Add the calls of a completed response; one without an end of its own is complete, too."""
+        """Add the calls of a completed response, also those whose end was not sent."""
         calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
         return list(map(ToolCallReady, [*self._calls.terminal(calls), *self._calls.close()]))
 
