@@ -5,9 +5,8 @@ items and raw events; then, once the stream has ended, at most one ``StatementsC
 ``ReferencesReady``; last, always, exactly one ``TurnEnded``.
 
 The answer is the concatenation of all ``TextDelta.text`` since the last ``TextReplaced``; nothing is stripped or
-reordered. A citation belongs after
-the text that precedes its event. The marker that the model wrote for it (``[4]``) is not part of any delta;
-``CitationAdded.marker`` contains it.
+reordered. A citation belongs after the text that precedes its event. The marker that the model wrote for it (``[4]``)
+is not part of any delta; ``CitationAdded.marker`` contains it.
 """
 
 from datetime import UTC, datetime

@@ -61,7 +61,8 @@ def _above(table: Table) -> str:
 @lru_cache(maxsize=512)
 def rows_below_negation(passage: str) -> frozenset[str]:
     """Return the rows of ``passage`` below a caption or header with a negation, which is missing in the rows."""
-    return frozenset(unit.text for unit in units(passage) if unit.table and negations(_above(unit.table)))
+    found = units(passage) if "\t" in passage else ()
+    return frozenset(unit.text for unit in found if unit.table and negations(_above(unit.table)))
 
 
 def misplaced(

@@ -114,8 +114,8 @@ def unsupported(
         found = kept if kept != found else [*found, Problem("negation", plain)]
     elif is_english and alike and not found:
         found += _misplaced(plain, repeated, sources)
-        texts = [unit.text for unit in alike]
-        if all(exchanges(plain, text) for text in texts) or differs_in_obligation(plain, texts):
+        resembling = [unit.text for unit in alike]
+        if all(exchanges(plain, one) for one in resembling) or differs_in_obligation(plain, resembling):
             found.append(Problem("wording", plain))
     if is_english and not found and not alike and len(said) >= _FEWEST_TERMS:
         known = frozenset(terms(" ".join(source.whole for source in sources)))
