@@ -42,7 +42,7 @@ class ResponseLifecycleEvent(StreamEvent):
 
 class ResponseTerminalEvent(StreamEvent):
     type: Literal["response.completed", "response.done", "response.failed", "response.incomplete", "response.cancelled"]
-    response: Response
+    response: Response = Field(default_factory=Response)
 
 
 class OutputItemEvent(StreamEvent):

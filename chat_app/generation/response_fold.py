@@ -85,7 +85,7 @@ class ResponseFold:
     _thinking: list[str] = field(default_factory=list)
     _numbers: EventNumbers = field(default_factory=EventNumbers)
     _lost: bool = False
-    """Whether a delta came without its text."""
+    """Whether a delta came without its text, or the end without the response."""
 
     def __post_init__(self) -> None:
         self._calls = StreamedCalls(self.tools)
@@ -240,6 +240,7 @@ class ResponseFold:
     def _terminal(self, event: ResponseTerminalEvent) -> list[Update]:
         response = event.response
         self.response, self.response_id, self.usage = response, response.id or self.response_id, response.usage
+        self._lost = self._lost or "response" not in event.model_fields_set
         updates = self._finished.add_rest(response)
         for message in self._messages:
             updates += self._shown.flushed(message)

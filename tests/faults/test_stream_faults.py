@@ -151,6 +151,13 @@ async def test_an_event_of_the_wrong_shape_is_a_protocol_violation(redis_url: st
     assert text_of(events) == "Do not give it."
 
 
+@pytest.mark.parametrize("ending", [{}, {"response": None}])
+async def test_an_end_without_its_response_completes_a_finished_text(redis_url: str, ending: dict[str, Any]) -> None:
+    """Row 4."""
+    _, end, _ = await ask(redis_url, [*WHOLE[:-1], Event({"type": "response.completed", **ending}, name=None)])
+    assert (end.outcome.kind, end.answer) == ("completed", "Do not give it.")
+
+
 async def test_a_web_page_instead_of_a_stream_is_said_to_be_one(redis_url: str) -> None:
     """Row 5."""
     page = Turn([Raw(b"<html><body>Welcome to the proxy</body></html>")], headers={"Content-Type": "text/html"})
