@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.agent.citations.reference_formats import vancouver_list
+from chat_app.agent.citations.reference_formats import vancouver
 from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelta
 from tests.support.engine import clinic, consult, ended, text_of
 from tests.support.offline_server import offline_server
@@ -50,7 +50,7 @@ async def test_the_answer_states_result_inputs_and_formula_and_cites_the_source(
     assert references(events).dropped == 0
     # Neither the result nor the inputs are words of the paper.
     assert calculated.quotes == interpreted.quotes == ()
-    assert vancouver_list([calculated]) == (
+    assert vancouver(calculated) == (
         "1. Calculation: eGFR (CKD-EPI 2021, creatinine). Formula: Inker LA, Eneanya ND, Coresh J, et al. "
         "N Engl J Med 2021;385:1737-1749. New Creatinine- and Cystatin C–Based Equations to Estimate GFR without Race. "
         "Available from: https://doi.org/10.1056/NEJMoa2102953"

@@ -17,9 +17,7 @@ from chat_app.agent.citations.reference_formats import (
     markdown,
     markdown_list,
     ris,
-    ris_list,
     vancouver,
-    vancouver_list,
 )
 from chat_app.cli.ask_output import reference_line
 from chat_app.events import Reference
@@ -189,8 +187,8 @@ def test_printed_and_pdf_page_are_told_apart(page: int | None, label: str | None
 
 
 def test_a_list_keeps_the_numbers_of_the_answer() -> None:
-    assert vancouver_list([bare(2), bare(5)]) == "2. Asthma.\n5. Asthma."
-    assert vancouver_list([]) == ""
+    assert formatted([bare(2), bare(5)], "vancouver") == "2. Asthma.\n5. Asthma."
+    assert formatted([], "vancouver") == ""
 
 
 # -- Markdown
@@ -314,7 +312,7 @@ def test_no_text_of_a_source_can_end_a_ris_record_or_begin_a_field(
 
 
 def test_records_of_a_list_follow_each_other() -> None:
-    assert ris_list([bare(1), bare(2)]) == ris(bare(1)) + ris(bare(2))
+    assert formatted([bare(1), bare(2)], "ris") == ris(bare(1)) + ris(bare(2))
 
 
 @pytest.mark.parametrize("style", ["vancouver", "markdown", "ris"])

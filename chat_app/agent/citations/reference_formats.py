@@ -19,7 +19,7 @@ ReferenceFormat = Literal["vancouver", "markdown", "ris"]
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = re.compile(r"((?:1[89]|20|21)\d\d)(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&!$])")
-_LIST_MARK = re.compile(r"^([-+=]|\d{1,9}(?=[.)]))([.)]?)")
+_LIST_MARK = re.compile(r"^(\d{1,9}(?=[.)])|(?=[-+=]))(.)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 DEMO = "Demonstration content, not for clinical care"
 _FIGURES = re.compile(r"\d{1,9}")
@@ -31,16 +31,13 @@ def formatted(references: Iterable[Reference], style: ReferenceFormat) -> str:
     """Return the whole list in one of the three styles; empty for no references."""
     match style:
         case "vancouver":
-            return vancouver_list(references)
+            return "\n".join(map(vancouver, references))
         case "markdown":
             return markdown_list(references)
         case "ris":
-            return ris_list(references)
+            return "".join(map(ris, references))
         case _:
             assert_never(style)
-
-
-# -- Vancouver
 
 
 def vancouver(reference: Reference) -> str:
@@ -57,14 +54,6 @@ def vancouver(reference: Reference) -> str:
     text = f"{reference.number}. " + " ".join(_closed(part) for part in parts if part)
     url = _own_address(passage)
     return f"{text} Available from: {url}" if url else text
-
-
-def vancouver_list(references: Iterable[Reference]) -> str:
-    """One reference a line, numbered as in the answer."""
-    return "\n".join(vancouver(reference) for reference in references)
-
-
-# -- Markdown
 
 
 def markdown(reference: Reference, address: str | None = None) -> str:
@@ -86,9 +75,6 @@ def markdown(reference: Reference, address: str | None = None) -> str:
 def markdown_list(references: Iterable[Reference], address: Callable[[Reference], str | None] = lambda _: None) -> str:
     """Return a numbered list; ``address`` returns where a reference's title links to."""
     return "\n\n".join(markdown(reference, address(reference)) for reference in references)
-
-
-# -- RIS
 
 
 def ris(reference: Reference) -> str:
@@ -116,14 +102,6 @@ def ris(reference: Reference) -> str:
         ("ID", _line(passage.id)),
     ]
     return "".join(f"{tag}  - {value}\r\n" for tag, value in fields if value) + "ER  - \r\n"
-
-
-def ris_list(references: Iterable[Reference]) -> str:
-    """All records, one after the other: a file for a reference manager to import."""
-    return "".join(ris(reference) for reference in references)
-
-
-# -- parts
 
 
 def demo_note(passage: Passage) -> str:
@@ -175,8 +153,7 @@ def _strength(reference: Reference) -> str:
 
 def _printed_page(passage: Passage) -> str:
     """Return the number printed on the page; where it has none, that of the PDF's page."""
-    label = _line(passage.page_label or "")
-    return label or ("" if passage.page is None else str(passage.page))
+    return _line(passage.page_label or "") or ("" if passage.page is None else str(passage.page))
 
 
 def _pdf_page(passage: Passage) -> str:
@@ -197,12 +174,8 @@ def _web_address(address: str) -> str:
 
 def _escaped(text: str) -> str:
     """``text`` so that Markdown shows it as it is."""
-    return _LIST_MARK.sub(_unlisted, _MARKDOWN.sub(r"\\\1", _line(text)))
-
-
-def _unlisted(mark: re.Match[str]) -> str:
-    """Escape a beginning such as ``1.`` or ``-`` so that it begins no list."""
-    return f"{mark[1]}\\{mark[2]}" if mark[2] else f"\\{mark[1]}"
+    # Nor does a beginning such as ``1.`` or ``-`` begin a list.
+    return _LIST_MARK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", _line(text)))
 
 
 def _link(url: str) -> str:

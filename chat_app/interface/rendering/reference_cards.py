@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from chat_app.agent.citations.reference_formats import vancouver, vancouver_list
+from chat_app.agent.citations.reference_formats import formatted, vancouver
 from chat_app.events import Reference
 from chat_app.interface.i18n.translation import Language, say
 from tools.language.quotes import marked_segments
@@ -47,5 +47,5 @@ def where(reference: Reference, language: Language = "en") -> str:
 
 def reference_list(references: Iterable[Reference], language: Language = "en") -> str:
     """Return the References section as plain text in Vancouver style."""
-    listed = vancouver_list(references)
+    listed = formatted(references, "vancouver")
     return f"{say(language, 'references.heading')}\n{listed}" if listed else ""
