@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Literal, assert_never
+from typing import Literal
 
 from chat_app.errors import AsclepiusError, ProviderRejected
 from chat_app.generation.hosted.hosted_search import GuidelineFile, HostedSearch, SyncProgress, SyncReport
@@ -118,13 +118,9 @@ class GuidelineRoute:
 
     def describe(self) -> str:
         """Return a sentence on which search questions use."""
-        match self._choice:
-            case "tool":
-                return "Questions search the app's own index; ASCLEPIUS_GUIDELINE_SEARCH=hosted changes that."
-            case "hosted" | "auto":
-                return "Questions search it as long as it holds what is loaded here."
-            case _:
-                assert_never(self._choice)
+        if self._choice == "tool":
+            return "Questions search the app's own index; ASCLEPIUS_GUIDELINE_SEARCH=hosted changes that."
+        return "Questions search it as long as it holds what is loaded here."
 
     async def aclose(self) -> None:
         """Cancel a running sync and close the connections; the next sync finds what was uploaded."""

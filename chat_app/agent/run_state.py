@@ -10,7 +10,7 @@ from chat_app.agent.run_types import RunRequest
 from chat_app.events import CitationReceived, Outcome, RunnerResult, StepOutput, TextDelta, TextReplaced
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
-from chat_app.response_objects import TokenDetails, Usage
+from chat_app.response_objects import Usage, Wire
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class RunState:
         self._new = []
         self._chain_id = fold.response_id
         self._final = final
-        self.usage = _add(self.usage, fold.usage)
+        self.usage = _sum(self.usage, fold.usage)
         if fold.is_complete and not fold.calls:
             self.response_id = fold.response_id
         if fold.unknown_calls:
@@ -139,29 +139,14 @@ def _output_items(fold: ResponseFold) -> list[dict[str, Any]]:
         {"type": "function_call", "call_id": c.call_id, "name": c.name, "arguments": c.arguments or "{}"}
         for c in fold.calls
     ]
-    return [_message(fold.text), *calls] if fold.text else calls
+    content = [{"type": "output_text", "text": fold.text}]
+    return [{"type": "message", "role": "assistant", "content": content}, *calls] if fold.text else calls
 
 
-def _message(text: str) -> dict[str, Any]:
-    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-
-
-def _add(total: Usage | None, usage: Usage | None) -> Usage | None:
-    if total is None or usage is None:
-        return usage or total
-    return Usage(
-        input_tokens=total.input_tokens + usage.input_tokens,
-        output_tokens=total.output_tokens + usage.output_tokens,
-        total_tokens=total.total_tokens + usage.total_tokens,
-        input_tokens_details=_add_details(total.input_tokens_details, usage.input_tokens_details),
-        output_tokens_details=_add_details(total.output_tokens_details, usage.output_tokens_details),
-    )
-
-
-def _add_details(total: TokenDetails | None, details: TokenDetails | None) -> TokenDetails | None:
-    if total is None or details is None:
-        return details or total
-    return TokenDetails(
-        cached_tokens=total.cached_tokens + details.cached_tokens,
-        reasoning_tokens=total.reasoning_tokens + details.reasoning_tokens,
-    )
+def _sum(total: Any, more: Any) -> Any:
+    """Return the sum of two numbers, or of two usages field by field; what is None adds nothing."""
+    if total is None or more is None:
+        return more if total is None else total
+    if not isinstance(total, Wire):
+        return total + more
+    return type(total)(**{name: _sum(getattr(total, name), getattr(more, name)) for name in type(total).model_fields})
