@@ -5,7 +5,7 @@ Clinical decisions are made here; streaming, steps and sessions are below.
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,43 +54,31 @@ STILL_LOADING = Notice(
 )
 
 
+@dataclass(kw_only=True, slots=True)
 class AsclepiusHealthcareAgent:
-    """Answers clinicians' questions.
+    """Answers clinicians' questions."""
 
-    Args:
-        responses: Runs the turns.
-        chats: The conversations.
-        tool_manager: The tools; a question leaves out those of a source that is switched off.
-        default_model: The model that is asked when a question names none.
-        max_message_length: Limit of a question in characters.
-        only_extracts: Whether the model answers in extracts of its sources, in their language.
-    """
-
-    def __init__(
-        self,
-        *,
-        responses: OpenAIResponseManager,
-        chats: ChatManager,
-        tool_manager: ToolManager,
-        default_model: str,
-        max_message_length: int = 20_000,
-        only_extracts: bool = False,
-        emergency_text: str | None = None,
-    ) -> None:
-        self._responses = responses
-        self.chats = chats
-        self._tools = tool_manager
-        self._default_model = default_model
-        self._max_length = max_message_length
-        self._only_extracts = only_extracts
-        self._emergency_text = emergency_text
-        self.loading: set[str] = set()
-        """The sources of which parts are still being loaded; a question is told so."""
+    responses: OpenAIResponseManager
+    """Runs the turns."""
+    chats: ChatManager
+    """The conversations."""
+    tool_manager: ToolManager
+    """The tools; a question leaves out those of a source that is switched off."""
+    default_model: str
+    """The model that is asked when a question names none."""
+    max_message_length: int = 20_000
+    """Limit of a question in characters."""
+    only_extracts: bool = False
+    """Whether the model answers in extracts of its sources, in their language."""
+    emergency_text: str | None = None
+    """Text of the notice before the answer to an emergency; None for the built-in ones."""
+    loading: set[str] = field(default_factory=set[str])
+    """The sources of which parts are still being loaded; a question is told so."""
 
     @property
     def queue(self) -> TurnQueue:
         """The queue of questions that wait until others have been answered."""
-        return self._responses.queue
+        return self.responses.queue
 
     def consult(self, message: str, options: ConsultOptions | None = None) -> AsyncGenerator[AgentEvent, None]:
         """Answer ``message`` as a stream of events; closing the stream stops the turn.
@@ -100,11 +88,11 @@ class AsclepiusHealthcareAgent:
         Raises:
             InputRejected: The message is empty or too long; raised at once.
         """
-        return self._responses.process_streaming_query(self._request(message, options or ConsultOptions()))
+        return self.responses.process_streaming_query(self._request(message, options or ConsultOptions()))
 
     async def answer(self, message: str, options: ConsultOptions | None = None) -> ConsultResult:
         """Return the whole answer at once, for callers that do not stream; raises like ``consult``."""
-        return await self._responses.handle_standard_query(self._request(message, options or ConsultOptions()))
+        return await self.responses.handle_standard_query(self._request(message, options or ConsultOptions()))
 
     async def resumed(self, conversation_id: str, turn_id: str) -> AsyncGenerator[AgentEvent, None] | None:
         """Return the events of a turn whose process died, from its beginning.
@@ -113,9 +101,9 @@ class AsclepiusHealthcareAgent:
         no such response, has ended, or the model server no longer has its last response.
         """
         turn = await self.chats.resumable(conversation_id, turn_id)
-        if turn is None or not await self._responses.keeps(turn.response_ids[-1]):
+        if turn is None or not await self.responses.keeps(turn.response_ids[-1]):
             return None
-        known = {field.name for field in fields(ConsultOptions)}
+        known = {one.name for one in fields(ConsultOptions)}
         options: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in turn.options.items()
@@ -126,7 +114,7 @@ class AsclepiusHealthcareAgent:
 
     async def aclose(self) -> None:
         """Close the connections to the model server."""
-        await self._responses.aclose()
+        await self.responses.aclose()
 
     def check_message(self, message: str) -> None:
         """Raise ``InputRejected`` where ``consult`` would."""
@@ -137,17 +125,17 @@ class AsclepiusHealthcareAgent:
                 "The message contains an incomplete character (a lone surrogate). Type that character again.",
                 code="message_malformed",
             )
-        if len(message) > self._max_length:
+        if len(message) > self.max_message_length:
             raise InputRejected(
-                f"The message has {len(message):,} characters; the limit is {self._max_length:,}. Shorten it.",
+                f"The message has {len(message):,} characters; the limit is {self.max_message_length:,}. Shorten it.",
                 code="message_too_long",
-                params={"limit": self._max_length},
+                params={"limit": self.max_message_length},
             )
 
     def _request(self, message: str, options: ConsultOptions) -> TurnRequest:
         self.check_message(message)
         request = self._ordinary(message, options)
-        return request if self._emergency_text == NO_NOTICE else replace(request, prepare=self._prepared)
+        return request if self.emergency_text == NO_NOTICE else replace(request, prepare=self._prepared)
 
     async def _prepared(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
         """Put the notice before the answer to an emergency, and choose what is searched for it."""
@@ -155,7 +143,7 @@ class AsclepiusHealthcareAgent:
         if kind is None:
             return request
         request = replace(
-            request, notices=(emergency_notice(request.message, kind, self._emergency_text), *request.notices)
+            request, notices=(emergency_notice(request.message, kind, self.emergency_text), *request.notices)
         )
         if kind == "self_harm":
             return self._for_self_harm(request)
@@ -199,9 +187,9 @@ class AsclepiusHealthcareAgent:
         return set(subject.split(", ")) if subject else set()
 
     async def _overdosage(self, request: TurnRequest, question: str) -> FunctionOutput:
-        names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
+        names = self.tool_manager.names("overdosage") if request.options.enable_tool_execution else ()
         call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": question}))
-        return await self._tools.execute(call)
+        return await self.tool_manager.execute(call)
 
     async def _for_exposure(self, request: TurnRequest, recent: Sequence[str], *, reaction: bool) -> TurnRequest:
         """Withhold doses where a medicine is named; unless the exposure is doubtful, search Overdosage sections first.
@@ -212,7 +200,7 @@ class AsclepiusHealthcareAgent:
         """
         found = await self._overdosage(request, "\n".join(recent))
         sure = reaction or any(map(is_sure_exposure, recent)) or await self._is_excess(request)
-        names = self._tools.names("overdosage") if sure and request.options.enable_tool_execution else ()
+        names = self.tool_manager.names("overdosage") if sure and request.options.enable_tool_execution else ()
         return replace(
             request,
             tools=(*names, *request.tools),
@@ -228,7 +216,7 @@ class AsclepiusHealthcareAgent:
 
     def _for_self_harm(self, request: TurnRequest) -> TurnRequest:
         """Search nothing: what labels and guidelines say of a lethal amount helps nobody here."""
-        names = self._tools.names("overdosage") if request.options.enable_tool_execution else ()
+        names = self.tool_manager.names("overdosage") if request.options.enable_tool_execution else ()
         return replace(
             request,
             tools=names,
@@ -241,20 +229,20 @@ class AsclepiusHealthcareAgent:
         enabled = options.enable_tool_execution
         guidelines, drugs = enabled and options.use_clinical_guidelines, enabled and options.use_drug_database
         left_out = {
-            *(() if guidelines else self._tools.names("guidelines")),
-            *(() if drugs else self._tools.names("drugs")),
-            *self._tools.names("overdosage"),
+            *(() if guidelines else self.tool_manager.names("guidelines")),
+            *(() if drugs else self.tool_manager.names("drugs")),
+            *self.tool_manager.names("overdosage"),
         }
         notices = (
             (STILL_LOADING, self.loading and (guidelines or drugs)),
-            (ONLY_EXTRACTS, self._only_extracts and options.language != "auto"),
+            (ONLY_EXTRACTS, self.only_extracts and options.language != "auto"),
         )
         return TurnRequest(
             message=message,
             options=options,
-            model=options.model or self._default_model,
-            tools=tuple(name for name in self._tools.names() if name not in left_out) if enabled else (),
-            guideline_tools=frozenset(self._tools.names("guidelines") if guidelines else ()),
+            model=options.model or self.default_model,
+            tools=tuple(name for name in self.tool_manager.names() if name not in left_out) if enabled else (),
+            guideline_tools=frozenset(self.tool_manager.names("guidelines") if guidelines else ()),
             given=self._given(options),
             notices=tuple(notice for notice, applies in notices if applies),
             prompt_kwargs={
@@ -271,7 +259,7 @@ class AsclepiusHealthcareAgent:
         """Return the hidden parameters of the guideline tools."""
         documents = {DOCUMENTS: options.documents} if options.documents else {}
         values = documents | ({SCOPE: options.scope} if options.scope else {})
-        return dict.fromkeys(self._tools.names("guidelines"), values) if values else {}
+        return dict.fromkeys(self.tool_manager.names("guidelines"), values) if values else {}
 
 
 def _english_name(language: AnswerLanguage) -> str:

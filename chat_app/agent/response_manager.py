@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -28,23 +28,20 @@ from chat_app.agent.turn_queue import TurnQueue
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
-    Notice,
     Outcome,
-    Reference,
-    ReferencesReady,
     RunItemStreamEvent,
     RunnerResult,
     StatementsChecked,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
-    UnsupportedStatement,
 )
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
 from chat_app.safety.withheld_doses import without_doses
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
 from chat_app.tracing.redaction import describe_error
+from chat_app.turn_facts import TurnFacts
 from tools.language.vocabulary.text_language import language_of_questions
 from tools.tool_manager import ToolManager
 from tools.types import FunctionOutput
@@ -64,104 +61,70 @@ CRASHED = Outcome(
 )
 
 
+@dataclass(kw_only=True, slots=True)
 class OpenAIResponseManager:
-    """Runs turns; keeps nothing between them except what the session store keeps.
+    """Runs turns; keeps nothing between them except what the session store keeps."""
 
-    Args:
-        generator: Asks the model server.
-        tool_manager: The tools that a turn may use.
-        chat_manager: The conversations.
-        server_key: Identifies the model server, whose response ids mean nothing to another one.
-        max_steps: Most responses of a turn.
-        chaining: False sends the whole conversation with every request.
-        route: Decides whether the server's file search replaces the guideline tools.
-        hosted: Joins what that search found with the stored passages.
-        save_seconds: Limit for saving a turn.
-        observe: Observes the events of every turn.
-        statements: Checks the cited statements of every answer.
-        queue: Bounds how many turns run at once; None does not.
-    """
-
-    def __init__(
-        self,
-        *,
-        generator: Generator[Any],
-        tool_manager: ToolManager,
-        chat_manager: ChatManager,
-        server_key: str,
-        max_steps: int = 5,
-        chaining: bool = True,
-        route: GuidelineRoute | None = None,
-        hosted: HostedPassages | None = None,
-        save_seconds: float = 5.0,
-        observe: Observer | None = None,
-        statements: StatementCheck | None = None,
-        queue: TurnQueue | None = None,
-    ) -> None:
-        self._generator = generator
-        self._tools = tool_manager
-        self._chats = chat_manager
-        self._server_key = server_key
-        self._max_steps = max_steps
-        self._chaining = chaining
-        self._route = route
-        self._hosted = hosted
-        self._save_seconds = save_seconds
-        self._observe = observe
-        self._statements = statements or StatementCheck()
-        self.queue = queue or TurnQueue(sys.maxsize)
+    generator: Generator[Any]
+    """Asks the model server."""
+    tool_manager: ToolManager
+    """The tools that a turn may use."""
+    chat_manager: ChatManager
+    """The conversations."""
+    server_key: str
+    """Identifies the model server, whose response ids mean nothing to another one."""
+    max_steps: int = 5
+    """Most responses of a turn."""
+    chaining: bool = True
+    """False sends the whole conversation with every request."""
+    route: GuidelineRoute | None = None
+    """Decides whether the server's file search replaces the guideline tools."""
+    hosted: HostedPassages | None = None
+    """Joins what that search found with the stored passages."""
+    save_seconds: float = 5.0
+    """Limit for saving a turn."""
+    observe: Observer | None = None
+    """Observes the events of every turn."""
+    statements: StatementCheck = field(default_factory=StatementCheck)
+    """Checks the cited statements of every answer."""
+    queue: TurnQueue = field(default_factory=lambda: TurnQueue(sys.maxsize))
+    """Bounds how many turns run at once."""
 
     def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """Return the turn's events; ``chat_app.events`` describes their order."""
         events = self._turn(request)
-        return self._observe(events) if self._observe else events
+        return self.observe(events) if self.observe else events
 
     async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
         """Return the same turn, drained."""
-        conversation_id = ""
-        references: tuple[Reference, ...] = ()
-        unsupported: tuple[UnsupportedStatement, ...] = ()
-        notices: list[str] = []
-        end = TurnEnded(outcome=CRASHED, answer="")
+        facts = TurnFacts(outcome=CRASHED)
         async with aclosing(self.process_streaming_query(request)) as events:
             async for event in events:
-                match event:
-                    case TurnStarted():
-                        conversation_id = event.conversation_id
-                    case ReferencesReady():
-                        references = event.references
-                    case StatementsChecked():
-                        unsupported = event.unsupported
-                    case TurnEnded():
-                        end = event
-                    case Notice():
-                        notices.append(event.message)
-                    case _:
-                        continue
+                facts.collect(event)
         return ConsultResult(
-            conversation_id=conversation_id,
-            answer=end.answer,
-            outcome=end.outcome,
-            references=references,
-            unsupported=unsupported,
-            notices=tuple(notices),
+            conversation_id=facts.conversation_id,
+            answer=facts.answer,
+            outcome=facts.outcome,
+            references=facts.references,
+            unsupported=facts.unsupported,
+            notices=tuple(notice.message for notice in facts.notices),
         )
 
     async def keeps(self, response_id: str) -> bool:
         """Return whether the model server has that response."""
-        return bool(await self._generator.model_client.keeps(response_id))
+        return bool(await self.generator.model_client.keeps(response_id))
 
     async def aclose(self) -> None:
         """Close the connections to the model server."""
-        await self._generator.model_client.aclose()
+        await self.generator.model_client.aclose()
 
     async def _turn(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
-        options, key = request.options, f"{self._server_key}#{request.model}"
+        options, key = request.options, f"{self.server_key}#{request.model}"
         started = TurnStarted(
             conversation_id=options.conversation_id or "", turn_id=options.turn_id, model=request.model
         )
         try:
-            opened = self._chats.open(options.conversation_id, options.user_id, model_key=key)
+            opened = self.chat_manager.open(options.conversation_id, options.user_id, model_key=key)
             async with opened as conversation:
                 yield started.model_copy(update={"conversation_id": conversation.id})
                 answer = TurnAnswer(conversation)
@@ -194,8 +157,8 @@ class OpenAIResponseManager:
                     await self._record(request, conversation, result, outcome, answer, after=reporting)
                 for shown in (*held, *await self._checked(answer), *answer.end()):
                     yield shown
-                if outcome.kind == "failed" and self._route is not None:
-                    self._route.doubt()
+                if outcome.kind == "failed" and self.route is not None:
+                    self.route.doubt()
                 yield TurnEnded(outcome=outcome, answer=str(answer.text), usage=result.usage)
         except SessionBusy as busy:
             # The conversation could not be opened, so nothing has been said yet.
@@ -212,10 +175,10 @@ class OpenAIResponseManager:
         answer.notices = request.notices
         options = request.options
         store, tools = await self._search(request, conversation)
-        tools = self._tools.relevant(tools, "\n".join(recent))
+        tools = self.tool_manager.relevant(tools, "\n".join(recent))
         chosen = options.language if options.language != "auto" else None
         spoken = {"language": chosen or language_of_questions(*reversed(recent))}
-        speaking = self._tools.taking("language")
+        speaking = self.tool_manager.taking("language")
         conversation.searched_in(store)
         fields: dict[str, Any] = {
             "model": request.model,
@@ -229,7 +192,7 @@ class OpenAIResponseManager:
             previous_response_id=conversation.previous_response_id,
             transcript=conversation.transcript(),
             unchained=conversation.unchained(),
-            chaining=self._chaining,
+            chaining=self.chaining,
             prompt_kwargs=dict(request.prompt_kwargs),
             tools=tools,
             hosted_tools=(file_search_tool(store, options.documents),) if store else (),
@@ -247,13 +210,13 @@ class OpenAIResponseManager:
             kept = {"output": without_doses(output.output)} if output.name in request.undosed else {}
             return await answer.render_output(output.model_copy(update=kept))
 
-        return Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=render).astream(run)
+        return Runner(self.generator, self.tool_manager, max_steps=self.max_steps, render_output=render).astream(run)
 
     def _progress(
         self, request: TurnRequest, conversation: Conversation, *, after: asyncio.Task[None]
     ) -> Callable[[str], Awaitable[None]] | None:
         """Return a function that stores the id of a background response, for when this process dies."""
-        if not self._generator.model_kwargs.get("background"):
+        if not self.generator.model_kwargs.get("background"):
             return None
         options = replace(request.options, conversation_id=conversation.id, model=request.model)
         stored, begun = to_jsonable_python(options), list(options.resumed)
@@ -277,10 +240,10 @@ class OpenAIResponseManager:
         options = request.options
         if options.vector_store_id or not request.guideline_tools or options.scope is not None:
             return options.vector_store_id, request.tools
-        if self._route is None:
+        if self.route is None:
             return conversation.vector_store_id, request.tools
         try:
-            store = await self._route.vector_store()
+            store = await self.route.vector_store()
         except Exception as error:  # noqa: BLE001 - a question always has guidelines: the app's own index holds them
             logger.error("The guideline route could not be chosen: %s", type(error).__name__)  # noqa: TRY400
             return None, request.tools
@@ -291,15 +254,15 @@ class OpenAIResponseManager:
     async def _joined(self, event: RunItemStreamEvent) -> RunItemStreamEvent:
         """Return ``event``; what the server's own file search found is joined with the passages stored here."""
         item = event.item
-        if self._hosted is None or not isinstance(item, ToolOutputRunItem) or item.function_output.name != FILE_SEARCH:
+        if self.hosted is None or not isinstance(item, ToolOutputRunItem) or item.function_output.name != FILE_SEARCH:
             return event
-        output = await self._hosted.join(item.function_output)
+        output = await self.hosted.join(item.function_output)
         return event.model_copy(update={"item": item.model_copy(update={"function_output": output})})
 
     async def _checked(self, answer: TurnAnswer) -> tuple[StatementsChecked, ...]:
         """Return what the check of the statements found, if anything."""
         try:
-            checked = await self._statements.check(answer.claims)
+            checked = await self.statements.check(answer.claims)
         except Exception as error:  # noqa: BLE001 - the answer has been shown: what checks it must not break its end
             logger.error("The statements could not be checked: %s", describe_error(error))  # noqa: TRY400
             return ()
@@ -326,9 +289,9 @@ class OpenAIResponseManager:
 
         saving = asyncio.ensure_future(save())
         try:
-            await asyncio.wait_for(asyncio.shield(saving), self._save_seconds)
+            await asyncio.wait_for(asyncio.shield(saving), self.save_seconds)
         except TimeoutError:
-            logger.warning("A turn could not be saved within %g s.", self._save_seconds)
+            logger.warning("A turn could not be saved within %g s.", self.save_seconds)
 
 
 def _outcome_of(error: Exception, *, any_text: bool) -> Outcome:

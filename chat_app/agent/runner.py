@@ -11,6 +11,7 @@ A ``Runner`` keeps no state of a run, so any number of runs may go on at once.
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from chat_app.agent.event_channel import EventChannel
@@ -41,22 +42,10 @@ class RunnerStreamingResult:
     ``result`` holds what was read until then.
     """
 
-    def __init__(
-        self,
-        generator: Generator[Any],
-        tools: ToolManager,
-        request: RunRequest,
-        *,
-        max_steps: int,
-        render_output: OutputRenderer,
-    ) -> None:
-        self._generator = generator
-        self._tools = tools
-        self._request = request
-        self._max_steps = max_steps
-        self._render = render_output
+    def __init__(self, runner: "Runner", request: RunRequest) -> None:
+        self._runner, self._request = runner, request
         self._state = RunState(request)
-        self._chaining = generator.chaining(request.fields.get("model"))
+        self._chaining = runner.generator.chaining(request.fields.get("model"))
         self._channel: EventChannel[RunnerEvent] = EventChannel()
         self._result: RunnerResult | None = None
 
@@ -93,7 +82,7 @@ class RunnerStreamingResult:
                 state.replay()
             outcome: Outcome | None = None
             while outcome is None:
-                outcome = await self._step(last=len(state.steps) + 1 >= self._max_steps)
+                outcome = await self._step(last=len(state.steps) + 1 >= self._runner.max_steps)
             self._result = state.result(outcome)
             await self._close(self._result)
         finally:
@@ -118,14 +107,15 @@ class RunnerStreamingResult:
         return outcome if state.answer.strip() else NO_ANSWER
 
     async def _respond(self, *, last: bool) -> Outcome | None:
-        output = self._generator.astream(**self._fields(last=last))
-        manager = StreamManager(output, self._state, self._channel, None if last else self._tools)
+        runner = self._runner
+        output = runner.generator.astream(**self._fields(last=last))
+        manager = StreamManager(output, self._state, self._channel, None if last else runner.tool_manager)
         observations = await manager.run()
         if manager.outcome.kind != "completed" or not output.tool_use:
             return manager.outcome
         if last:
             return STEP_LIMIT
-        rendered = [await self._render(observation) for observation in observations]
+        rendered = [await runner.render_output(observation) for observation in observations]
         self._state.add_outputs(
             [
                 {"type": "function_call_output", "call_id": o.input.call_id, "output": text}
@@ -136,7 +126,7 @@ class RunnerStreamingResult:
 
     def _fields(self, *, last: bool) -> dict[str, Any]:
         request, state = self._request, self._state
-        functions = [d.model_dump() for d in self._tools.definitions(request.tools)]
+        functions = [d.model_dump() for d in self._runner.tool_manager.definitions(request.tools)]
         declared = (*functions, *request.hosted_tools)
         # On the last step the tools stay declared, since the conversation holds calls to them, but none may be called.
         # Where it is the only one, the server's own tools may: their results are in the same response.
@@ -159,28 +149,18 @@ class RunnerStreamingResult:
             await self._channel.put(RunItemStreamEvent(name=name, item=item))
 
 
+@dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs questions, each in at most ``max_steps`` responses.
+    """Runs questions, each in at most ``max_steps`` responses."""
 
-    Args:
-        generator: Asks the model server.
-        tool_manager: The tools that the model may call; none when missing.
-        max_steps: Most responses of a run; the last one may not call tools.
-        render_output: Turns a tool's output into the text for the model.
-    """
-
-    def __init__(
-        self,
-        generator: Generator[Any],
-        tool_manager: ToolManager | None = None,
-        *,
-        max_steps: int = 5,
-        render_output: OutputRenderer = render_json,
-    ) -> None:
-        self._generator = generator
-        self._tools = tool_manager or ToolManager()
-        self._max_steps = max_steps
-        self._render = render_output
+    generator: Generator[Any]
+    """Asks the model server."""
+    tool_manager: ToolManager = field(default_factory=ToolManager)
+    """The tools that the model may call."""
+    max_steps: int = field(default=5, kw_only=True)
+    """Most responses of a run; the last one may not call tools."""
+    render_output: OutputRenderer = field(default=render_json, kw_only=True)
+    """Turns a tool's output into the text for the model."""
 
     def astream(
         self,
@@ -198,9 +178,7 @@ class Runner:
         """
         if not isinstance(request, RunRequest):
             request = self._request(prompt, {**(request or {}), **(prompt_kwargs or {})})
-        return RunnerStreamingResult(
-            self._generator, self._tools, request, max_steps=self._max_steps, render_output=self._render
-        )
+        return RunnerStreamingResult(self, request)
 
     async def acall(
         self,
@@ -228,12 +206,12 @@ class Runner:
             try:
                 return await self.acall(request, prompt=prompt, prompt_kwargs=prompt_kwargs)
             finally:
-                await self._generator.model_client.aclose()
+                await self.generator.model_client.aclose()
 
         return run_sync(once)
 
     def _request(self, prompt: str | None, prompt_kwargs: dict[str, Any]) -> RunRequest:
         if prompt is not None:
             return RunRequest(items=(user_message(prompt),), prompt_kwargs=prompt_kwargs)
-        rendered = self._generator.prompt.render(**prompt_kwargs)
+        rendered = self.generator.prompt.render(**prompt_kwargs)
         return RunRequest(items=(user_message(rendered),), prompt_kwargs=prompt_kwargs, fields={"instructions": None})

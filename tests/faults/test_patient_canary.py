@@ -141,7 +141,7 @@ async def ward(
     async with clinic(
         server, redis_url, tools or [guideline_tool()], max_retries=0, store=store, limits={"idle_timeout": 5.0}
     ) as agent:
-        trace = trace_app_generator(agent._responses._generator, diagnostics)
+        trace = trace_app_generator(agent.responses.generator, diagnostics)
         recorder = turn_recorder(
             diagnostics,
             tool_names=(TOOL, "search_drug_database"),
@@ -405,7 +405,7 @@ async def test_a_server_that_cannot_be_reached_is_reported_without_the_question(
     gone_url = "http://127.0.0.1:1/v1"
     assert gone.requests == []
     async with ScriptedServer([]) as server, ward(written, server, redis_url) as place:
-        place.agent._responses._generator.model_client = adapter(gone_url)
+        place.agent.responses.generator.model_client = adapter(gone_url)
         events = await place.ask()
     assert ended(events).outcome.kind == "failed"
     assert written.told_of_the_patient() == []
@@ -443,7 +443,7 @@ class BreakingModel:
 
 async def test_a_fault_inside_the_app_is_logged_by_where_it_happened(written: Written, redis_url: str) -> None:
     async with ScriptedServer([]) as server, ward(written, server, redis_url) as place:
-        place.agent._responses._generator.model_client = BreakingModel()  # type: ignore[assignment]
+        place.agent.responses.generator.model_client = BreakingModel()  # type: ignore[assignment]
         events = await place.ask()
     assert ended(events).outcome.kind == "failed"
     assert "RuntimeError" in written.caplog.text

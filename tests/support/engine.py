@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -211,8 +212,8 @@ async def clinic(
         save_seconds=save_seconds,
         hosted=hosted,
         route=route,
-        statements=statements,
-        queue=queue,
+        statements=statements or StatementCheck(),
+        queue=queue or TurnQueue(sys.maxsize),
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,

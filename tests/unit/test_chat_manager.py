@@ -188,7 +188,7 @@ async def test_a_prompt_with_a_hole_is_said_to_be_one(redis_url: str) -> None:
     async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
         request = agent._request("q", ConsultOptions())
         hole = replace(request, prompt_kwargs={})
-        events = [event async for event in agent._responses.process_streaming_query(hole)]
+        events = [event async for event in agent.responses.process_streaming_query(hole)]
     assert ended(events).outcome.kind == "failed"
     assert "lacks a value" in ended(events).outcome.message
 

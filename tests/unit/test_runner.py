@@ -304,7 +304,7 @@ async def test_an_output_that_cannot_be_rendered_ends_the_run_with_its_error() -
 
     async with ScriptedServer([calls_reply(CALL)]) as server:
         plain = runner(server, [FunctionTool(find)])
-        engine = Runner(plain._generator, plain._tools, render_output=broken)
+        engine = Runner(plain.generator, plain.tool_manager, render_output=broken)
         with pytest.raises(ArithmeticError):
             await engine.acall(RunRequest(items=question().items))
 
