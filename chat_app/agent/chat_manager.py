@@ -201,7 +201,7 @@ class ChatManager:
             yield conversation
 
     async def _load(self, wanted: str | None, user_id: str, key: str, held: AsyncExitStack) -> Conversation:
-        session = await self._store.get(wanted, user_id) if wanted and is_session_id(wanted) else None
+        session = await self._store.get(wanted, user_id) if wanted else None
         if session is None:
             session = await self._create(wanted, user_id, key)
             await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
@@ -231,7 +231,7 @@ class ChatManager:
 
     async def history(self, conversation_id: str, user_id: str) -> tuple[Message, ...] | None:
         """Return all messages; None when this user has no such conversation."""
-        if not is_session_id(conversation_id) or await self._store.get(conversation_id, user_id) is None:
+        if await self._store.get(conversation_id, user_id) is None:
             return None
         return await self._store.messages(conversation_id)
 
@@ -242,7 +242,7 @@ class ChatManager:
 
     async def delete(self, conversation_id: str, user_id: str) -> bool:
         """Erase a conversation; return False when this user has no such conversation."""
-        return is_session_id(conversation_id) and await self._store.delete(conversation_id, user_id)
+        return await self._store.delete(conversation_id, user_id)
 
 
 def title_of(question: str) -> str:

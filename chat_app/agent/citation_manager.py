@@ -17,6 +17,7 @@ from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 from chat_app.agent.citations.cited_sections import cited_sections
 from chat_app.agent.citations.passage_choice import best_source
 from chat_app.agent.citations.stated_strength import stated_strengths
+from chat_app.agent.hosted_results import results_of
 from chat_app.agent.statements.statement_check import Claim
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
 from chat_app.generation.text_buffer import TextBuffer
@@ -64,7 +65,9 @@ class CitationManager:
         """Return a tool's output as JSON for the model, each ``cite`` in it replaced by the marker to write."""
         if output.error is not None:
             return orjson.dumps({"error": output.error}).decode()
-        markers = await self._register(output.passages)
+        numbers = await self._number(output.passages) if output.passages else ()
+        self._retrieved.update(zip(numbers, output.passages, strict=True))
+        markers = {passage.id: f"[{number}]" for number, passage in zip(numbers, output.passages, strict=True)}
         return orjson.dumps(_with_markers(output.output, markers)).decode()
 
     def add_hosted(self, output: FunctionOutput) -> None:
@@ -72,10 +75,9 @@ class CitationManager:
 
         Servers identify the file in an annotation by its id, by a document id among its attributes, or by its name.
         """
-        results = output.output.get("results") if isinstance(output.output, dict) else None
-        described = results if isinstance(results, list) else []
-        for passage, result in zip(output.passages, described, strict=False):
-            for name in {passage.document_id, *_file_names(result)}:
+        for passage, result in zip(output.passages, results_of(output), strict=False):
+            document_id = (result.attributes or {}).get("document_id", "")
+            for name in {passage.document_id, result.file_id, result.filename, document_id} - {""}:
                 self._hosted.setdefault(name, []).append(passage)
 
     def feed(self, text: str) -> list[CitedEvent]:
@@ -98,26 +100,17 @@ class CitationManager:
 
     def references(self) -> ReferencesReady:
         """Return the References section: every cited passage once, numbered as in the text."""
-        entries = (self._reference(key, number) for key, number in self._order.items())
-        return ReferencesReady(references=tuple(entries), dropped=self._dropped)
+        return ReferencesReady(references=tuple(map(self._reference, self._order)), dropped=self._dropped)
 
-    def _reference(self, key: str, number: int) -> Reference:
-        quotes, sections = dict.fromkeys(self._quotes[key]), dict.fromkeys(self._sections[key])
-        passage = self._cited[key]
+    def _reference(self, key: str) -> Reference:
+        passage, quotes = self._cited[key], tuple(dict.fromkeys(self._quotes[key]))
         return Reference(
-            number=number,
+            number=self._order[key],
             passage=passage,
-            quotes=tuple(quotes),
-            sections=tuple(sections),
-            strengths=stated_strengths(passage, tuple(quotes)),
+            quotes=quotes,
+            sections=tuple(dict.fromkeys(self._sections[key])),
+            strengths=stated_strengths(passage, quotes),
         )
-
-    async def _register(self, passages: Sequence[Passage]) -> dict[str, str]:
-        if not passages:
-            return {}
-        numbers = await self._number(passages)
-        self._retrieved.update(zip(numbers, passages, strict=True))
-        return {passage.id: f"[{number}]" for number, passage in zip(numbers, passages, strict=True)}
 
     def _events(self, parts: list[str | Marker]) -> list[CitedEvent]:
         events: list[CitedEvent] = []
@@ -140,12 +133,10 @@ class CitationManager:
 
     def _marker(self, marker: Marker) -> list[CitedEvent]:
         known = [self._retrieved[number] for number in marker.numbers if number in self._retrieved]
-        if len(known) < len(marker.numbers) and (marker.ranges or (not known and len(marker.numbers) > 1)):
-            # Several numbers of which none was retrieved, or a range that was not: values, not a citation.
-            self._follow(marker.raw)
-            return [TextDelta(text=marker.raw)]
-        if not known and _SUBSCRIPTED.search(str(self._statement)):
-            # ``a[1]`` is a name with an index.
+        # Several numbers of which none was retrieved, or a range that was not: values, not a citation.
+        values = len(known) < len(marker.numbers) and (marker.ranges or (not known and len(marker.numbers) > 1))
+        # ``a[1]`` is a name with an index.
+        if values or (not known and _SUBSCRIPTED.search(str(self._statement))):
             self._follow(marker.raw)
             return [TextDelta(text=marker.raw)]
         events: list[CitedEvent] = [self._cite(passage, marker.raw) for passage in known]
@@ -191,12 +182,3 @@ def _with_markers(data: JsonValue, markers: dict[str, str]) -> JsonValue:
     if isinstance(data, list):
         return [_with_markers(part, markers) for part in data]
     return data
-
-
-def _file_names(result: JsonValue) -> list[str]:
-    if not isinstance(result, dict):
-        return []
-    attributes = result.get("attributes")
-    document_id = attributes.get("document_id") if isinstance(attributes, dict) else None
-    named = [result.get("file_id"), result.get("filename"), document_id]
-    return [name for name in named if isinstance(name, str) and name]

@@ -1,18 +1,36 @@
 """The model server's own file search: its declaration, and its calls and outputs in the shape of any tool's."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import orjson
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
-from chat_app.response_objects import FileSearchCallItem
+from chat_app.response_objects import FileSearchCallItem, FileSearchResult
 from tools.search_presentation import passage_count
 from tools.types import Function, FunctionOutput, Passage
 
 FILE_SEARCH = "file_search"
 """The name of the server's own search among the tool calls."""
+
+
+_Output: Final = TypeAdapter(dict[str, list[FileSearchResult]])
+
+
+def results_of(output: FunctionOutput) -> list[FileSearchResult]:
+    """Return the results of a search, one for each passage; none for a function that only has the search's name."""
+    try:
+        results = _Output.validate_python(output.output).get("results", [])
+    except ValidationError:
+        return []
+    return results if len(results) == len(output.passages) else []
+
+
+def output_of(results: Iterable[FileSearchResult]) -> JsonValue:
+    """Return ``results``, without their texts, as a tool's output holds them."""
+    return {"results": [one.model_dump(mode="json", include={"file_id", "filename", "attributes"}) for one in results]}
 
 
 def file_search_output(item: FileSearchCallItem) -> FunctionOutput:
@@ -35,7 +53,7 @@ def file_search_output(item: FileSearchCallItem) -> FunctionOutput:
     return FunctionOutput(
         name=FILE_SEARCH,
         input=Function(call_id=item.id, name=FILE_SEARCH, arguments=arguments),
-        output={"results": [r.model_dump(mode="json", include={"file_id", "filename", "attributes"}) for r in results]},
+        output=output_of(results),
         passages=passages,
         summary=str(found or ""),
         summary_phrase=found,

@@ -49,7 +49,7 @@ def search_output(*passages: Passage, attributes: dict[str, Any] | None = None) 
 
 
 def joiner(uploaded: dict[str, Version] | None = None) -> HostedPassages:
-    async def passages_of(document_id: str, *, sha256: str) -> Sequence[Passage]:
+    async def passages_of(document_id: str, sha256: str) -> Sequence[Passage]:
         return LIBRARY if (document_id, sha256) == ("htn", KEY) else ()
 
     return HostedPassages(passages_of, (uploaded or {}).get)
@@ -85,7 +85,7 @@ async def test_a_table_row_of_which_only_the_caption_was_found_is_left_out() -> 
     found = f"{DOSE}\nTable 1. Usual daily doses of ACE inhibitors"
     whole_page = (stored(0, f"{DOSE}\nTable 1. Usual daily doses of ACE inhibitors", 3), *LIBRARY[1:])
 
-    async def passages_of(document_id: str, *, sha256: str) -> Sequence[Passage]:
+    async def passages_of(document_id: str, sha256: str) -> Sequence[Passage]:
         return whole_page
 
     output = await HostedPassages(passages_of, lambda _: None).join(search_output(retrieved(found)))
@@ -114,7 +114,7 @@ async def test_a_file_that_is_not_known_here_is_not_joined(attributes: dict[str,
 
 
 async def test_a_library_that_cannot_be_read_costs_the_pages_and_not_the_answer() -> None:
-    async def broken(document_id: str, *, sha256: str) -> Sequence[Passage]:
+    async def broken(document_id: str, sha256: str) -> Sequence[Passage]:
         raise ToolUnavailable("The folder is gone.")
 
     output = await HostedPassages(broken, lambda _: None).join(search_output(retrieved(DOSE)))
@@ -130,7 +130,7 @@ async def test_a_sentence_that_only_begins_like_a_stored_one_is_not_joined() -> 
 async def test_the_versions_used_last_are_kept_at_hand_and_only_those() -> None:
     read: list[str] = []
 
-    async def passages_of(document_id: str, *, sha256: str) -> Sequence[Passage]:
+    async def passages_of(document_id: str, sha256: str) -> Sequence[Passage]:
         read.append(sha256)
         return LIBRARY
 

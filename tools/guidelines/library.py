@@ -195,7 +195,7 @@ class GuidelineLibrary:
         """
         return await self._run(lambda: self._shelves.of(scope).passage(passage_id))
 
-    async def passages_of(self, document_id: str, *, sha256: str) -> tuple[Passage, ...]:
+    async def passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
         """Return all passages of a document in reading order, as they were last read from the file of that hash.
 
         ``sha256`` may be its first digits alone. Empty when the document never was that file.

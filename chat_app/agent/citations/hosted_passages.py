@@ -9,11 +9,10 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
-from pydantic import JsonValue
-
+from chat_app.agent.hosted_results import output_of, results_of
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID, GUIDELINE_VERSION
+from chat_app.response_objects import FileSearchResult
 from tools.errors import ToolError
 from tools.language.folding import folded
 from tools.language.sentences import sentences
@@ -26,15 +25,8 @@ Version = tuple[str, str]
 """A guideline's id, and the first digits of the SHA-256 of its file."""
 UploadedAs = Callable[[str], Version | None]
 """The guideline that was uploaded as a file, by the file's id at the server."""
-
-
-class PassagesOf(Protocol):
-    """Gives all stored passages of a version of a guideline; none when there is no such version."""
-
-    def __call__(self, document_id: str, *, sha256: str) -> Awaitable[Sequence[Passage]]:
-        """Return the passages of the version with the checksum ``sha256``."""
-        ...
-
+PassagesOf = Callable[[str, str], Awaitable[Sequence[Passage]]]
+"""All stored passages of a version of a guideline, by id and SHA-256; none when there is no such version."""
 
 _LEAST_SIGNS = 25
 """A shorter sentence, such as a heading, may stand anywhere and tells nothing."""
@@ -88,11 +80,11 @@ class HostedPassages:
         What was retrieved follows, for words of it that no stored passage has. ``output.output["results"]`` keeps one
         entry for each passage, in the same order.
         """
-        results = output.output.get("results") if isinstance(output.output, dict) else None
-        if not isinstance(results, list) or len(results) != len(output.passages):
+        results = results_of(output)
+        if not results:
             return output
-        joined: dict[str, tuple[Passage, JsonValue]] = {}
-        retrieved: dict[str, tuple[Passage, JsonValue]] = {}
+        joined: dict[str, tuple[Passage, FileSearchResult]] = {}
+        retrieved: dict[str, tuple[Passage, FileSearchResult]] = {}
         for passage, result in zip(output.passages, results, strict=True):
             stored = await self._stored(passage, result)
             for found in stored:
@@ -104,13 +96,13 @@ class HostedPassages:
         return output.model_copy(
             update={
                 "passages": tuple(passage for passage, _ in both),
-                "output": {"results": [result for _, result in both]},
+                "output": output_of(result for _, result in both),
                 "summary": str(count),
                 "summary_phrase": count,
             }
         )
 
-    async def _stored(self, retrieved: Passage, result: JsonValue) -> list[Passage]:
+    async def _stored(self, retrieved: Passage, result: FileSearchResult) -> list[Passage]:
         """Return the stored passages whose words were retrieved; none where they are not known here."""
         version = self._version(retrieved, result)
         if version is None:
@@ -118,9 +110,9 @@ class HostedPassages:
         found = (await self._sentences(version)).shared_with(retrieved.text)
         return [passage.model_copy(update={"score": retrieved.score}) for passage in found]
 
-    def _version(self, retrieved: Passage, result: JsonValue) -> Version | None:
-        attributes = result.get("attributes") if isinstance(result, dict) else None
-        if isinstance(attributes, dict) and attributes.get(GUIDELINE_ID) and attributes.get(GUIDELINE_VERSION):
+    def _version(self, retrieved: Passage, result: FileSearchResult) -> Version | None:
+        attributes = result.attributes or {}
+        if attributes.get(GUIDELINE_ID) and attributes.get(GUIDELINE_VERSION):
             return str(attributes[GUIDELINE_ID]), str(attributes[GUIDELINE_VERSION])
         # Servers that give no attributes back still name the file.
         return self._uploaded_as(retrieved.document_id)
@@ -140,7 +132,7 @@ class HostedPassages:
 
     async def _read(self, version: Version) -> Sequence[Passage]:
         try:
-            return await self._passages_of(version[0], sha256=version[1])
+            return await self._passages_of(*version)
         except (ToolError, OSError) as error:
             logger.warning("Stored passages could not be read for a search result: %s", type(error).__name__)
             return ()
