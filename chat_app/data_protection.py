@@ -85,6 +85,16 @@ def _close(path: Path) -> bool:
     return True
 
 
+def append_private(path: Path, text: str, *, durable: bool = False) -> None:
+    """Append to a file that only its owner can read; ``durable``: wait for the disk. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(descriptor)
+
+
 def replace_private(path: Path, text: str) -> None:
     """Replace a file, in one step, by one that only its owner can read."""
     fresh = path.with_suffix(".new")

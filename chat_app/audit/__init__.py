@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address, file_sink, syslog_sink
+from chat_app.audit.audit_log import AuditAction, AuditLog, client_address, file_sink, syslog_sink
 from chat_app.audit.audit_table import AuditEntry, AuditFilter, DatabaseAuditLog
 from chat_app.settings import Settings
 
@@ -15,7 +15,6 @@ __all__ = [
     "AuditFilter",
     "AuditLog",
     "DatabaseAuditLog",
-    "SilentAuditLog",
     "audit_log",
     "client_address",
     "open_audit_log",
@@ -26,11 +25,11 @@ def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:
     """Return the audit log that the settings ask for, in the database of ``engine``."""
     governance = settings.governance
     if governance.audit == "off":
-        return SilentAuditLog()
+        return AuditLog()
     sinks = [file_sink(governance.audit_file)] if governance.audit_file else []
     sinks += [syslog_sink(governance.audit_syslog)] if governance.audit_syslog else []
     return DatabaseAuditLog(
-        engine,
+        engine=engine,
         waiting=settings.storage.data_dir / "audit-waiting.jsonl",
         keep_text=governance.audit_text,
         required=governance.audit == "required",

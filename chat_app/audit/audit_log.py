@@ -1,15 +1,16 @@
-"""The interface of the audit log.
+"""The interface of the audit log, and the sinks that also get its entries.
 
 Callers record an action *before* they carry it out, so that an action which cannot be recorded can be refused.
 """
 
 import logging
-import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from logging.handlers import SysLogHandler
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, TypedDict, Unpack
+
+from chat_app.data_protection import append_private
 
 AuditSink = Callable[[str], None]
 AuditAction = Literal[
@@ -37,33 +38,29 @@ client_address: ContextVar[str] = ContextVar("client_address", default="")
 """Address of the client whose request is being answered; empty at the shell."""
 
 
-class AuditLog(Protocol):
-    """An append-only record of actions."""
+class AuditDetails(TypedDict, total=False):
+    """What an entry says beside its action and actor."""
 
-    failures: int
-    """Entries of this process that could not be written."""
+    conversation: str
+    """The conversation's id."""
+    turn: str
+    """The turn's id."""
+    model: str
+    """The model that is asked."""
+    detail: str
+    """Ids, counts or names of the objects; never text of a question, an answer or a file."""
+    text: str
+    """The question; kept only with ``ASCLEPIUS_AUDIT_TEXT``."""
 
-    async def record(
-        self,
-        action: AuditAction,
-        actor: str,
-        *,
-        conversation: str = "",
-        turn: str = "",
-        model: str = "",
-        detail: str = "",
-        text: str = "",
-    ) -> None:
-        """Append one entry with the time and ``client_address``.
 
-        Args:
-            action: The kind of action.
-            actor: The user, or ``system``.
-            conversation: The conversation's id.
-            turn: The turn's id.
-            model: The model that is asked.
-            detail: Ids, counts or names of the objects; never text of a question, an answer or a file.
-            text: The question; kept only with ``ASCLEPIUS_AUDIT_TEXT``.
+class AuditLog:
+    """An append-only record of actions. This one records nothing, for parts that run without a database."""
+
+    failures = 0
+    """Entries of this process that could not be written, or not to every sink."""
+
+    async def record(self, action: AuditAction, actor: str, **details: Unpack[AuditDetails]) -> None:
+        """Append one entry with the time and ``client_address``; ``actor`` is the user, or ``system``.
 
         Raises:
             AuditUnavailable: The entry cannot be written, so the action must not happen.
@@ -73,27 +70,9 @@ class AuditLog(Protocol):
         """Store entries that waited for the database. Raises ``OSError``."""
 
 
-class SilentAuditLog:
-    """Records nothing: for parts that run without a database."""
-
-    failures = 0
-
-    async def record(self, action: AuditAction, actor: str, **_details: str) -> None:
-        """Do nothing."""
-
-    async def catch_up(self) -> None:
-        """Do nothing."""
-
-
 def file_sink(path: Path) -> AuditSink:
     """Return a function that appends lines to ``path``, which only its owner can read. It raises ``OSError``."""
-
-    def append(line: str) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(line + "\n")
-
-    return append
+    return lambda line: append_private(path, f"{line}\n")
 
 
 def syslog_sink(address: str) -> AuditSink:

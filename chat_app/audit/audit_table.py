@@ -8,12 +8,12 @@ import asyncio
 import hashlib
 import json
 import logging
-import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -21,8 +21,9 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.audit.audit_log import AuditAction, client_address
+from chat_app.audit.audit_log import AuditAction, AuditDetails, AuditLog, AuditSink, client_address
 from chat_app.batches import Batches
+from chat_app.data_protection import append_private
 from chat_app.database.database_engine import in_transaction, lock_database
 from chat_app.errors import AuditUnavailable
 from tools.types import Frozen
@@ -79,73 +80,46 @@ class AuditFinding(Frozen):
     what: str
 
 
-class DatabaseAuditLog:
-    """The ``AuditLog`` in the database of the history.
+@dataclass(kw_only=True)
+class DatabaseAuditLog(AuditLog):
+    """The ``AuditLog`` in the database of the history."""
 
-    Args:
-        engine: The database.
-        waiting: File in which entries wait while the database is down.
-        keep_text: Whether questions are kept.
-        required: Whether an action that cannot be recorded is refused.
-        sinks: Called with every entry, as a line of JSON.
-    """
+    engine: AsyncEngine
+    """The database."""
+    waiting: Path
+    """File in which entries wait while the database is down."""
+    keep_text: bool = False
+    """Whether questions are kept."""
+    required: bool = True
+    """Whether an action that cannot be recorded is refused."""
+    sinks: Sequence[AuditSink] = ()
+    """Called with every entry, as a line of JSON."""
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        waiting: Path,
-        keep_text: bool = False,
-        required: bool = True,
-        sinks: Sequence[Callable[[str], None]] = (),
-    ) -> None:
-        self._engine = engine
-        self._waiting = waiting
-        self._keep_text = keep_text
-        self._required = required
-        self._sinks = sinks
+    def __post_init__(self) -> None:
         self._entries: Batches[AuditEntry, None] = Batches(self._write)
-        self.failures = 0
-        """Entries of this process that could not be written, or not to every sink."""
 
-    async def record(
-        self,
-        action: AuditAction,
-        actor: str,
-        *,
-        conversation: str = "",
-        turn: str = "",
-        model: str = "",
-        detail: str = "",
-        text: str = "",
-    ) -> None:
+    async def record(self, action: AuditAction, actor: str, **details: Unpack[AuditDetails]) -> None:
         """Append one entry; see ``AuditLog``."""
-        entry = AuditEntry(
-            at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            action=action,
-            actor=_kept(actor),
-            address=_kept(client_address.get()),
-            conversation=_kept(conversation),
-            turn=_kept(turn),
-            model=_kept(model),
-            detail=_kept(detail),
-            text=text.replace("\0", "\ufffd") if self._keep_text else "",
-        )
+        question = details.pop("text", "") if self.keep_text else ""
+        given = {"actor": actor, "address": client_address.get(), **details, "text": ""}
+        kept = {name: _storable(str(value))[:_LONGEST] for name, value in given.items()}
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        entry = AuditEntry.model_validate({"at": at, "action": action, **kept, "text": _storable(question)})
         try:
             await self._entries.do(entry)
-            for sink in self._sinks:
+            for sink in self.sinks:
                 await asyncio.to_thread(sink, entry.model_dump_json(exclude={"seq", "previous", "hash"}))
         except OSError as error:
             self.failures += 1
             logger.error("The audit log could not be written: %s", type(error).__name__)  # noqa: TRY400
-            if self._required:
+            if self.required:
                 raise AuditUnavailable(_UNWRITTEN) from None
 
     async def catch_up(self) -> None:
         """Move entries that waited for the database into the table. Raises ``OSError``."""
-        for path in sorted(self._waiting.parent.glob(f"{self._waiting.name}*")):
+        for path in sorted(self.waiting.parent.glob(f"{self.waiting.name}*")):
             # Another process may add to the file meanwhile, or take it first.
-            taken = path.with_name(f"{self._waiting.name}.{uuid4().hex}")
+            taken = path.with_name(f"{self.waiting.name}.{uuid4().hex}")
             try:
                 path.rename(taken)
             except FileNotFoundError:
@@ -155,7 +129,7 @@ class DatabaseAuditLog:
                 taken.rename(path)
                 return
             if late := _read_waiting(taken)[len(entries) :]:
-                _append_waiting(self._waiting, late)
+                _append_waiting(self.waiting, late)
             taken.unlink()
 
     async def entries(self, wanted: AuditFilter | None = None) -> AsyncGenerator[AuditEntry, None]:
@@ -167,7 +141,7 @@ class DatabaseAuditLog:
         seq = -1
         while True:
             query = f'SELECT * FROM audit WHERE "seq" > :seq{where} ORDER BY "seq" LIMIT {_PAGE}'  # noqa: S608
-            async with self._engine.connect() as connection:
+            async with self.engine.connect() as connection:
                 rows = (await connection.execute(text(query), {"seq": seq, **values})).mappings().all()
             for row in rows:
                 yield AuditEntry.model_validate(dict(row))
@@ -177,7 +151,7 @@ class DatabaseAuditLog:
 
     async def verify(self) -> tuple[int, list[AuditFinding]]:
         """Return the number of entries, and every place at which the chain is broken."""
-        async with self._engine.connect() as connection:
+        async with self.engine.connect() as connection:
             ends = await connection.run_sync(_ends)
         seq, previous, found = int(ends["first"]), str(ends["before"]), list[AuditFinding]()
         count = 0
@@ -198,18 +172,18 @@ class DatabaseAuditLog:
 
     async def purge(self, before: str) -> int:
         """Delete entries older than ``before``, an ISO time; the rest still verifies. Return how many were deleted."""
-        return await in_transaction(self._engine, partial(_purge, before=before))
+        return await in_transaction(self.engine, partial(_purge, before=before))
 
     async def _write(self, entries: Sequence[AuditEntry]) -> Sequence[None]:
         """Append entries to the table, or while the database is down to the file. Raises ``OSError``."""
         if not await self._appended(entries):
-            await asyncio.to_thread(_append_waiting, self._waiting, entries)
+            await asyncio.to_thread(_append_waiting, self.waiting, entries)
         return [None] * len(entries)
 
     async def _appended(self, entries: Sequence[AuditEntry]) -> bool:
         try:
             async with asyncio.timeout(_SECONDS):
-                await in_transaction(self._engine, partial(_append, entries=entries))
+                await in_transaction(self.engine, partial(_append, entries=entries))
         except (SQLAlchemyError, OSError, TimeoutError) as error:
             logger.warning("The audit log waits for the database: %s", type(error).__name__)
             return False
@@ -255,8 +229,8 @@ def _purge(connection: Connection, before: str) -> int:
     return first - int(ends["first"])
 
 
-def _kept(value: str) -> str:
-    return value.replace("\0", "\ufffd")[:_LONGEST]
+def _storable(value: str) -> str:
+    return value.replace("\0", "\ufffd")
 
 
 def _read_waiting(path: Path) -> list[AuditEntry]:
@@ -270,8 +244,4 @@ def _read_waiting(path: Path) -> list[AuditEntry]:
 
 
 def _append_waiting(path: Path, entries: Sequence[AuditEntry]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.writelines(f"{entry.model_dump_json()}\n" for entry in entries)
-        file.flush()
-        os.fsync(descriptor)
+    append_private(path, "".join(f"{entry.model_dump_json()}\n" for entry in entries), durable=True)

@@ -39,7 +39,7 @@ async def opened(
     await migrate(engine)
     waiting = folder / "waiting.jsonl"
     sinks = [sink] if sink else []
-    yield DatabaseAuditLog(engine, waiting=waiting, keep_text=keep_text, required=required, sinks=sinks)
+    yield DatabaseAuditLog(engine=engine, waiting=waiting, keep_text=keep_text, required=required, sinks=sinks)
     await engine.dispose()
 
 

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.audit import SilentAuditLog
+from chat_app.audit import AuditLog
 from chat_app.database.database_engine import database_url
 from chat_app.errors import ConfigurationError, SessionStoreUnavailable
 from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
@@ -109,7 +109,7 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
     async def sessions() -> RedisSessionStore:
         raise SessionStoreUnavailable
 
-    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)
+    keeper = TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: None)
 
     async def order() -> list[str]:
         found = await history.get_thread(thread)
@@ -138,7 +138,7 @@ async def test_a_question_whose_process_died_before_its_answer_began_is_marked(
         async def sessions(store: RedisSessionStore = store) -> RedisSessionStore:
             return store
 
-        keepers.append(TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda store=store: store))
+        keepers.append(TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda store=store: store))
     thread = str(uuid4())
     question = PageQuestion("ada", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), ["a"])
     assert await keepers[0].begin(question)
@@ -161,7 +161,7 @@ async def test_a_question_in_another_users_conversation_leaves_no_journal(histor
     async def sessions() -> RedisSessionStore:
         return store
 
-    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store)
+    keeper = TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: store)
     thread = await owned(history, "ada")
     question = PageQuestion("bob", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), ["a"])
     with pytest.raises(NotOwner):
@@ -176,7 +176,7 @@ async def test_a_conversation_is_named_by_its_question_or_by_its_files(history: 
     async def sessions() -> RedisSessionStore:
         raise SessionStoreUnavailable
 
-    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)
+    keeper = TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: None)
     files = [Upload(name, Path(name)) for name in ("Sepsis.pdf", "Gout.pdf")]
     for asked, named in ((" ", "Sepsis.pdf, Gout.pdf"), ("What is new?", "What is new?")):
         thread = str(uuid4())

@@ -19,7 +19,7 @@ import socketio
 import websockets
 from redis import Redis
 
-from chat_app.audit import SilentAuditLog
+from chat_app.audit import AuditLog
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import History
 from chat_app.interface.keeping.page_question import PageQuestion
@@ -299,7 +299,7 @@ async def left_by_another_host(page: ServedPage, redis_url: str) -> str:
     async def sessions() -> RedisSessionStore:
         return store
 
-    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store)
+    keeper = TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: store)
     question = PageQuestion("ana", str(uuid4()), str(uuid4()), "How?", str(uuid4()), PageOptions(), ["small"])
     assert await keeper.begin(question)
     await history.close()

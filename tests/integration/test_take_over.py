@@ -14,7 +14,7 @@ import pytest
 from redis.asyncio import Redis
 
 from chat_app.answer_options import ConsultOptions
-from chat_app.audit import SilentAuditLog
+from chat_app.audit import AuditLog
 from chat_app.errors import TurnTakenOver
 from chat_app.events import AgentEvent, CitationAdded, Notice, Outcome, TextDelta, TextReplaced, TurnEnded, TurnStarted
 from chat_app.interface.conversation.page_options import PageOptions
@@ -198,7 +198,7 @@ async def test_of_two_processes_one_goes_on_and_the_one_that_only_seemed_dead_st
         async def sessions() -> RedisSessionStore:
             return store
 
-        return TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store, resume=run_again)
+        return TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: store, resume=run_again)
 
     seemed, *others = map(keeper, stores)
     thread, woken = str(uuid4()), asyncio.Event()

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from chat_app.agent.turn_queue import TurnQueue
-from chat_app.audit import SilentAuditLog
+from chat_app.audit import AuditLog
 from chat_app.events import AgentEvent, Notice, TextDelta, TurnEnded
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
@@ -38,7 +38,7 @@ class Running:
         self.identity = Identity(settings)
         self.history = SimpleNamespace(metadata_of=self._nothing, save_turn=self._claimed, owner_of=self._owner)
         self.app = FakeApp(settings, FakeAgent())
-        self.audit = SilentAuditLog()
+        self.audit = AuditLog()
         self.keeper = SimpleNamespace(record_question=self._recorded)
         self.elsewhere = FollowedTurns(lambda: None, self.turns)
         self.gate = SimpleNamespace(admit=self._admit)
