@@ -74,12 +74,15 @@ def ask(
 async def _ask(body: dict[str, Any], output: JsonLines | Plain | Sections) -> int:
     """Ask as the HTTP API takes the question in ``body``; return the exit code."""
     from chat_app.cli.running_app import ask_running_app, running_app
+    from chat_app.events import TurnEnded
 
-    address = running_app(shell.settings())
+    address, exit_code = running_app(shell.settings()), 0
     async with aclosing(ask_running_app(address, body) if address else _ask_here(body)) as stream:
         async for model, event in stream:
             output.show(model, event)
-    return output.exit_code
+            if isinstance(event, TurnEnded) and event.outcome.kind not in {"completed", "refused"}:
+                exit_code = 1
+    return exit_code
 
 
 async def _ask_here(given: dict[str, Any]) -> AsyncGenerator[tuple[str, AgentEvent], None]:

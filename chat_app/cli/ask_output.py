@@ -34,15 +34,12 @@ class JsonLines:
 
     def __init__(self, *, compared: bool) -> None:
         self._compared = compared
-        self.exit_code = 0
 
     def show(self, model: str, event: AgentEvent) -> None:
         """Print one event."""
         shown = ModelEvent(model=model, event=event).model_dump_json() if self._compared else event_json(event).decode()
         sys.stdout.write(shown + "\n")
         sys.stdout.flush()
-        if isinstance(event, TurnEnded):
-            self.exit_code = max(self.exit_code, _exit_code(event))
 
 
 class Sections:
@@ -52,7 +49,6 @@ class Sections:
         self._references: ReferenceFormat | None = references
         self._waiting: dict[str, list[AgentEvent]] = {}
         self._printed = 0
-        self.exit_code = 0
         typer.secho(f"· Asking {', '.join(models)}", err=True, dim=True)
 
     def show(self, model: str, event: AgentEvent) -> None:
@@ -65,7 +61,6 @@ class Sections:
             section = Plain(self._references)
             for part in waiting:
                 section.show(model, part)
-            self.exit_code = max(self.exit_code, section.exit_code)
 
 
 class Plain:
@@ -73,7 +68,6 @@ class Plain:
 
     def __init__(self, references: ReferenceFormat | None = None) -> None:
         self._references: ReferenceFormat | None = references
-        self.exit_code = 0
         self._conversation_id = ""
         self._at_line_start = True
 
@@ -134,7 +128,6 @@ class Plain:
             self._note(f"{name}: {result} ({output.duration_ms:.0f} ms)")
 
     def _end(self, event: TurnEnded) -> None:
-        self.exit_code = _exit_code(event)
         if not self._at_line_start:
             sys.stdout.write("\n")
         if event.outcome.kind != "completed":
@@ -158,7 +151,3 @@ def reference_line(reference: Reference) -> str:
     quotes = " ".join(f"“{' '.join(quote.split())}”" for quote in reference.quotes)
     parts = [f"{part}." for part in (title, place, "; ".join(reference.strengths), demo_note(passage)) if part]
     return " ".join(filter(None, [f"[{reference.number}]", *parts, quotes]))
-
-
-def _exit_code(event: TurnEnded) -> int:
-    return 0 if event.outcome.kind in {"completed", "refused"} else 1

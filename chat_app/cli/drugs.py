@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from chat_app.cli import shell
+from chat_app.cli.progress import progress_bars
 
 app = typer.Typer(help="Import, search and show drug data.", no_args_is_help=True)
 
@@ -17,8 +18,6 @@ async def import_(
     json: shell.Json = False,
 ) -> None:
     """Import drug data; the format is recognised by its content."""
-    from chat_app.cli.progress import progress_bars
-
     async with shell.opened_content() as content:
         with progress_bars() as bars:
             report = await content.drugs.import_paths(
@@ -126,8 +125,6 @@ async def clear(
     json: shell.Json = False,
 ) -> None:
     """Remove all drug data, or one source's."""
-    from chat_app.cli.progress import progress_bars
-
     what = f"everything that {source} said" if source else "all drug data"
     if not yes and not typer.confirm(f"Remove {what}?", err=True):
         shell.fail("Nothing was removed.")

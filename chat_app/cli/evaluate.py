@@ -12,6 +12,7 @@ import typer
 from pydantic import BaseModel
 
 from chat_app.cli import shell
+from chat_app.cli.progress import progress_bars
 from chat_app.settings import Settings
 
 app = typer.Typer(help="Measure search and citations with files of questions.", no_args_is_help=True)
@@ -49,7 +50,6 @@ async def retrieval(
     """Measure nDCG@10 and recall@10 of the guideline search on a test collection in the BEIR layout."""
     import asyncio
 
-    from chat_app.cli.progress import progress_bars
     from chat_app.content import embedder as embedder_of
     from chat_app.evaluation.retrieval_evaluation import evaluate_retrieval, read_collection
     from tools.guidelines import open_embedder
@@ -123,7 +123,6 @@ async def citations(
 
     The exit code is 1 when a quote is not on its page, or a number opens another passage.
     """
-    from chat_app.cli.progress import progress_bars
     from chat_app.evaluation.citation_evaluation import evaluate_citations, read_questions
 
     questions = read_questions(file)[:limit]
@@ -157,7 +156,6 @@ async def answers(
     json: shell.Json = False,
 ) -> None:
     """Ask each question; check that the answer holds the fact, cites it, and claims nothing where there is none."""
-    from chat_app.cli.progress import progress_bars
     from chat_app.evaluation.answer_evaluation import evaluate_answers, read_answer_questions
 
     questions = read_answer_questions(file)[:limit]
@@ -204,7 +202,6 @@ async def interactions(
 ) -> None:
     """Load labels into a scratch database, and check every documented pair, called and asked in ordinary words."""
     from chat_app.bootstrap import open_app
-    from chat_app.cli.progress import progress_bars
     from chat_app.evaluation import interaction_evaluation as evaluation
     from chat_app.tracing import guard_logs
 

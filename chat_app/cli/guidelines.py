@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chat_app.cli import shell
+from chat_app.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from chat_app.cli.progress import ShowProgress
@@ -23,14 +24,13 @@ async def add(
     json: shell.Json = False,
 ) -> None:
     """Load guidelines. A file that changed becomes a new version; old answers keep the passages they cited."""
-    from chat_app.cli.progress import progress_bars
     from tools.guidelines import FolderReport
 
     folders = {path: path.is_dir() for path in paths}
     async with shell.opened_content() as content:
         with progress_bars() as bars:
             reports = [
-                await (_add_folder if is_folder else _add_file)(content.guidelines, path, _progress(bars))
+                await _ingested(content.guidelines, path, _progress(bars), is_folder=is_folder)
                 for path, is_folder in folders.items()
             ]
     documents = tuple(document for report in reports for document in report.documents)
@@ -38,25 +38,21 @@ async def add(
     _tell(FolderReport(documents=documents, refused=refused), json=json)
 
 
-async def _add_file(library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]) -> FolderReport:
+async def _ingested(
+    library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None], *, is_folder: bool
+) -> FolderReport:
     from tools.errors import SourceRejected
     from tools.guidelines import FolderReport, RefusedFile
 
     try:
-        return FolderReport(documents=(await library.add(path, progress=progress),))
+        if not is_folder:
+            return FolderReport(documents=(await library.add(path, progress=progress),))
+        report = await library.add_folder(path, progress=progress)
+        if report.documents or report.refused:
+            return report
+        reason = f"{path.name} holds no guideline; PDF, Markdown, HTML, DOCX and text files can be loaded."
     except SourceRejected as error:
-        return FolderReport(refused=(RefusedFile(file_name=path.name, reason=str(error)),))
-
-
-async def _add_folder(
-    library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]
-) -> FolderReport:
-    from tools.guidelines import FolderReport, RefusedFile
-
-    report = await library.add_folder(path, progress=progress)
-    if report.documents or report.refused:
-        return report
-    reason = f"{path.name} holds no guideline; PDF, Markdown, HTML, DOCX and text files can be loaded."
+        reason = str(error)
     return FolderReport(refused=(RefusedFile(file_name=path.name, reason=reason),))
 
 
@@ -66,8 +62,6 @@ async def reindex(json: shell.Json = False) -> None:
 
     Required after some updates, for another embedding model, or when the Milvus server lost its data.
     """
-    from chat_app.cli.progress import progress_bars
-
     async with shell.opened_content() as content:
         with progress_bars() as bars:
             report = await content.guidelines.reindex(progress=_progress(bars))
@@ -183,8 +177,6 @@ async def sync(
     New and changed files are uploaded, removed files are deleted there. The command waits until all can be searched.
     With the server in OPENAI_BASE_URL, the guidelines leave this machine.
     """
-    from chat_app.cli.progress import progress_bars
-
     async with shell.opened() as asclepius:
         if withdraw:
             _tell_withdrawn(await asclepius.route.withdraw(), json=json)

@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -81,6 +81,13 @@ def settings() -> Settings:
     return loaded
 
 
+def _guarded_settings() -> Settings:
+    from chat_app.tracing.log_guard import guard_logs
+
+    guard_logs()
+    return settings()
+
+
 def shell_user(settings: Settings) -> str:
     """Return the user who owns the shell's conversations: the demo user, or else the account under a separate name."""
     return "demo" if settings.server.auth == "demo" else f"shell:{getpass.getuser()}"
@@ -127,15 +134,11 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     Console(highlight=False, markup=False).print(table)
 
 
-@asynccontextmanager
-async def opened() -> AsyncGenerator[App, None]:
+def opened() -> AbstractAsyncContextManager[App]:
     """Open the app; use the services of a running ``asclepius serve`` if there is one."""
     from chat_app.bootstrap import open_app
-    from chat_app.tracing.log_guard import guard_logs
 
-    guard_logs()
-    async with open_app(settings(), on_progress=note_if_terminal) as app:
-        yield app
+    return open_app(_guarded_settings(), on_progress=note_if_terminal)
 
 
 @asynccontextmanager
@@ -143,12 +146,10 @@ async def opened_runtime() -> AsyncGenerator[Runtime, None]:
     """Open history and services, those of a running ``asclepius serve`` if there is one."""
     from chat_app.bootstrap import open_app
     from chat_app.interface.assets import prepare_page_root
-    from chat_app.tracing.log_guard import guard_logs
 
-    loaded = settings()
+    loaded = _guarded_settings()
     # The running app has that port.
     loaded.diagnostics = loaded.diagnostics.model_copy(update={"metrics_port": None})
-    guard_logs()
     prepare_page_root(loaded.storage.data_dir)
     from chat_app.interface.runtime import Runtime
 
@@ -158,15 +159,11 @@ async def opened_runtime() -> AsyncGenerator[Runtime, None]:
         yield runtime
 
 
-@asynccontextmanager
-async def opened_content() -> AsyncGenerator[Content, None]:
+def opened_content() -> AbstractAsyncContextManager[Content]:
     """Open only guidelines and drugs, which load faster, with the same services."""
     from chat_app.content import open_content
-    from chat_app.tracing.log_guard import guard_logs
 
-    guard_logs()
-    async with open_content(settings(), on_progress=note_if_terminal) as content:
-        yield content
+    return open_content(_guarded_settings(), on_progress=note_if_terminal)
 
 
 @asynccontextmanager

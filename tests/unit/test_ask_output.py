@@ -32,7 +32,6 @@ def test_a_corrected_text_is_printed_again_below_a_line_that_says_so(
     assert notice
     assert before.split("\n")[-3:] == ["Give it", "", ""]
     assert after.strip() == "The answer from its beginning:]\n\nDo not give it.[1]"
-    assert shown.exit_code == 0
 
 
 def test_each_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:

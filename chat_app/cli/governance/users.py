@@ -44,13 +44,9 @@ def change_password(name: Name) -> None:
     settings = Settings()
     file = accounts_at(settings.storage.data_dir)
     _require(name, file.read().users)
-    hashed = shell.ask_password()
+    fresh = {"password": shell.ask_password(), "changed": time.time()}
     record_administration(settings, f"users passwd {name}")
-    file.change(
-        lambda held: Accounts(
-            users={**held.users, name: Account(password=hashed, role=held.users[name].role, changed=time.time())}
-        )
-    )
+    file.change(lambda held: Accounts(users={**held.users, name: held.users[name].model_copy(update=fresh)}))
     typer.echo(f"The password of {name} is changed, and all earlier logins have ended.")
 
 
