@@ -7,10 +7,13 @@ Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+FILE_SEARCH: Final = "file_search"
+"""The name of the server's own search among the tools and their calls."""
 
 
 class Wire(BaseModel):

@@ -8,13 +8,9 @@ import orjson
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
-from chat_app.response_objects import FileSearchCallItem, FileSearchResult
+from chat_app.response_objects import FILE_SEARCH, FileSearchCallItem, FileSearchResult
 from tools.search_presentation import passage_count
 from tools.types import Function, FunctionOutput, Passage
-
-FILE_SEARCH = "file_search"
-"""The name of the server's own search among the tool calls."""
-
 
 _Output: Final = TypeAdapter(dict[str, list[FileSearchResult]])
 

@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from chat_app.agent.chat_manager import ChatManager, Conversation
 from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
-from chat_app.agent.hosted_results import FILE_SEARCH, file_search_tool
+from chat_app.agent.hosted_results import file_search_tool
 from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
@@ -38,6 +38,7 @@ from chat_app.events import (
 )
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
+from chat_app.response_objects import FILE_SEARCH
 from chat_app.safety.withheld_doses import without_doses
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
 from chat_app.tracing.redaction import describe_error

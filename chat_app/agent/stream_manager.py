@@ -11,7 +11,7 @@ from contextlib import aclosing
 from typing import Any, assert_never
 
 from chat_app.agent.event_channel import MAX_CHARS, EventChannel
-from chat_app.agent.hosted_results import FILE_SEARCH, file_search_output
+from chat_app.agent.hosted_results import file_search_output
 from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunnerEvent
 from chat_app.errors import PreviousResponseNotFound, ProviderError
@@ -44,6 +44,7 @@ from chat_app.generation.updates import (
     Update,
 )
 from chat_app.response_events import ResponseLifecycleEvent
+from chat_app.response_objects import FILE_SEARCH
 from tools.search_presentation import GUIDELINE_SEARCH
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput, StreamingFunctionOutput, ToolPresentation

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from chat_app.agent.chat_manager import Conversation
 from chat_app.agent.citation_manager import CitationManager, CitedEvent
-from chat_app.agent.hosted_results import FILE_SEARCH
 from chat_app.agent.run_types import RunnerEvent
 from chat_app.agent.statements.statement_check import Claim
 from chat_app.answer_options import ConsultOptions
@@ -25,6 +24,7 @@ from chat_app.events import (
     UnsupportedStatement,
 )
 from chat_app.generation.text_buffer import TextBuffer
+from chat_app.response_objects import FILE_SEARCH
 from tools.errors import ToolErrorCode
 from tools.types import Frozen
 

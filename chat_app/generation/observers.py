@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chat_app.generation.output import GeneratorOutput
@@ -40,7 +40,7 @@ class GeneratorCall:
         return time.perf_counter() - self._began
 
 
-class GeneratorObserver(Protocol):
+class GeneratorObserver:
     """Observes calls. Neither method may block; an observer that raises is logged and otherwise ignored."""
 
     def call_started(self, call: GeneratorCall) -> None:

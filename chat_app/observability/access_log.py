@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,24 +25,20 @@ _REQUEST_ID = re.compile(rb"[0-9A-Fa-f-]{8,64}")
 """A proxy's id that is taken over: a hexadecimal number or a UUID, so that it cannot contain text."""
 
 
+@dataclass(slots=True)
 class AccessLog:
-    """ASGI middleware around the whole app.
+    """ASGI middleware around the whole app."""
 
-    Args:
-        app: The app.
-        enabled: Whether requests are logged; they get an id in any case.
-        metrics: Counts the responses.
-    """
-
-    def __init__(self, app: ASGIApp, *, enabled: bool, metrics: AppMetrics | None = None) -> None:
-        self._app = app
-        self._enabled = enabled
-        self._metrics = metrics
+    app: ASGIApp
+    enabled: bool
+    """Whether requests are logged; they get an id in any case."""
+    metrics: AppMetrics | None = None
+    """Counts the responses."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request and log it."""
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         ids = _ids(scope)
         log_ids.set(ids)
@@ -59,11 +56,11 @@ class AccessLog:
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self.app(scope, receive, noted)
         finally:
-            if self._metrics is not None:
-                self._metrics.count_response(status)
-            if self._enabled:
+            if self.metrics is not None:
+                self.metrics.count_response(status)
+            if self.enabled:
                 self._log(scope, status, time.perf_counter() - began)
 
     @staticmethod

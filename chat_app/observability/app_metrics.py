@@ -29,36 +29,31 @@ class AppMetrics:
 
     def __init__(self) -> None:
         own = self.registry = CollectorRegistry()
+        counter, histogram = partial(Counter, registry=own), partial(Histogram, registry=own)
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=own)
-        self._turns = Counter("asclepius_turns", "Answers by how they ended.", ["outcome", "code"], registry=own)
-        self._turn_seconds = Histogram(
-            "asclepius_turn_seconds", "Time from question to end.", ["outcome"], buckets=_SECONDS, registry=own
+        self._turns = counter("asclepius_turns", "Answers by how they ended.", ["outcome", "code"])
+        self._turn_seconds = histogram(
+            "asclepius_turn_seconds", "Time from question to end.", ["outcome"], buckets=_SECONDS
         )
-        self._first_text = Histogram(
-            "asclepius_first_text_seconds", "Time from question to first text.", buckets=_SECONDS, registry=own
+        self._first_text = histogram(
+            "asclepius_first_text_seconds", "Time from question to first text.", buckets=_SECONDS
         )
-        self._tokens = Counter("asclepius_tokens", "Tokens of the model.", ["direction"], registry=own)
-        self._tool_calls = Counter("asclepius_tool_calls", "Tool calls.", ["tool", "outcome"], registry=own)
-        self._tool_seconds = Histogram(
-            "asclepius_tool_call_seconds", "Time of a tool call.", ["tool"], buckets=_TOOL_SECONDS, registry=own
+        self._tokens = counter("asclepius_tokens", "Tokens of the model.", ["direction"])
+        self._tool_calls = counter("asclepius_tool_calls", "Tool calls.", ["tool", "outcome"])
+        self._tool_seconds = histogram(
+            "asclepius_tool_call_seconds", "Time of a tool call.", ["tool"], buckets=_TOOL_SECONDS
         )
-        self._passages = Histogram(
-            "asclepius_retrieved_passages", "Passages found by a call.", ["tool"], buckets=_PASSAGES, registry=own
+        self._passages = histogram(
+            "asclepius_retrieved_passages", "Passages found by a call.", ["tool"], buckets=_PASSAGES
         )
-        self._matches = Counter(
-            "asclepius_retrieval_matches", "Guideline searches by how well they match.", ["match"], registry=own
-        )
-        self._references = Counter("asclepius_references", "References shown.", registry=own)
-        self._dropped = Counter("asclepius_citations_dropped", "Citations without a source.", registry=own)
-        self._unsupported = Counter(
-            "asclepius_statements_unsupported", "Cited statements not found in their source.", registry=own
-        )
-        self._notices = Counter("asclepius_notices", "Notices shown.", ["code"], registry=own)
-        self._responses = Counter("asclepius_http_responses", "HTTP responses.", ["status"], registry=own)
-        self.loop_lag = Histogram(
-            "asclepius_event_loop_lag_seconds", "Delay of a due task.", buckets=_LAG_SECONDS, registry=own
-        )
+        self._matches = counter("asclepius_retrieval_matches", "Guideline searches by how well they match.", ["match"])
+        self._references = counter("asclepius_references", "References shown.")
+        self._dropped = counter("asclepius_citations_dropped", "Citations without a source.")
+        self._unsupported = counter("asclepius_statements_unsupported", "Cited statements not found in their source.")
+        self._notices = counter("asclepius_notices", "Notices shown.", ["code"])
+        self._responses = counter("asclepius_http_responses", "HTTP responses.", ["status"])
+        self.loop_lag = histogram("asclepius_event_loop_lag_seconds", "Delay of a due task.", buckets=_LAG_SECONDS)
 
     def count_turn(self, event: TurnEnded, timings: TurnTimings) -> None:
         """Count a turn that has ended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from chat_app.events import (
@@ -18,7 +19,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.observability.log_ids import LogIds
-from chat_app.tracing.redaction import describe_error
+from chat_app.tracing.redaction import describe_error, tool_name
 from chat_app.tracing.timings import TurnClock
 from tools.types import FunctionOutput
 
@@ -27,27 +28,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HOSTED_SEARCH = "file_search"
-UNKNOWN_TOOL = "unknown"
 
-
+@dataclass(slots=True)
 class TurnWatch:
-    """Call it with each event of one turn, in order, as readers get it; it never raises.
+    """Call it with each event of one turn, in order, as readers get it; it never raises."""
 
-    Args:
-        ids: The turn's ids, for its lines: readers stop a turn from tasks that are not the turn's.
-        tool_names: Return the tools that exist; a call of any other name is logged as ``unknown``, because the model
-            made that name up and it may contain anything.
-        metrics: Gets the figures of the turn.
-    """
-
-    def __init__(
-        self, ids: LogIds, tool_names: Callable[[], Collection[str]], metrics: AppMetrics | None = None
-    ) -> None:
-        self._ids = ids
-        self._tool_names = tool_names
-        self._metrics = metrics
-        self._clock = TurnClock()
+    ids: LogIds
+    """The turn's ids, for its lines: readers stop a turn from tasks that are not the turn's."""
+    tool_names: Callable[[], Collection[str]]
+    """Returns the tools that exist; a call of any other name is logged as ``unknown``."""
+    metrics: AppMetrics | None = None
+    """Gets the figures of the turn."""
+    _clock: TurnClock = field(default_factory=TurnClock, init=False)
 
     def __call__(self, event: AgentEvent) -> None:
         """Account for ``event``."""
@@ -60,26 +52,25 @@ class TurnWatch:
         self._clock.see(event)
         match event:
             case TurnStarted():
-                self._ids.conversation_id = event.conversation_id
+                self.ids.conversation_id = event.conversation_id
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
                 self._tool_ended(item.function_output)
             case RunItemStreamEvent(item=LLMResponseItem() as item):
                 self._log("Model response ended", {"step": item.step})
             case TurnEnded():
                 self._turn_ended(event)
-            case Notice() | ReferencesReady() | StatementsChecked() if self._metrics is not None:
-                self._metrics.count_event(event)
+            case Notice() | ReferencesReady() | StatementsChecked() if self.metrics is not None:
+                self.metrics.count_event(event)
             case _:
                 return
 
     def _tool_ended(self, output: FunctionOutput) -> None:
-        known = output.name == HOSTED_SEARCH or output.name in self._tool_names()
-        tool = output.name if known else UNKNOWN_TOOL
+        tool = tool_name(output.name, self.tool_names())
         outcome = "ok" if output.error is None else output.error_code
         seconds = output.duration_ms / 1000
         self._log("Tool call ended", {"tool": tool, "outcome": outcome, "seconds": round(seconds, 4)})
-        if self._metrics is not None:
-            self._metrics.count_tool_call(tool, outcome, seconds, output)
+        if self.metrics is not None:
+            self.metrics.count_tool_call(tool, outcome, seconds, output)
 
     def _turn_ended(self, event: TurnEnded) -> None:
         timings = self._clock.timings()
@@ -91,9 +82,9 @@ class TurnWatch:
             "seconds_in_tools": round(timings.tools, 4),
         }
         self._log("Turn ended", fields)
-        if self._metrics is not None:
-            self._metrics.count_turn(event, timings)
+        if self.metrics is not None:
+            self.metrics.count_turn(event, timings)
 
     def _log(self, what: str, fields: dict[str, Any]) -> None:
         shown = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
-        logger.info("%s: %s", what, shown, extra={"fields": self._ids.known() | fields})
+        logger.info("%s: %s", what, shown, extra={"fields": self.ids.known() | fields})

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from chat_app.generation.generator import Generator
-from chat_app.generation.observers import GeneratorCall
+from chat_app.generation.observers import GeneratorCall, GeneratorObserver
 from chat_app.generation.output import GenerationError, GeneratorOutput
 from chat_app.tracing.redaction import Redactor, error_code, model_name
 from chat_app.tracing.state_logger import PromptState, on_construction
@@ -75,12 +75,9 @@ class GeneratorCallLogger:
 
 
 @dataclass(frozen=True, slots=True)
-class _CallObserver:
+class _CallObserver(GeneratorObserver):
     log: GeneratorCallLogger
     path: Path
-
-    def call_started(self, call: GeneratorCall) -> None:
-        """Do nothing: a call is recorded when it has ended."""
 
     def call_ended(self, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
         failed = output is None or (output.error is not None and not call.stopped)

@@ -21,6 +21,8 @@ from typing import cast
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
+from chat_app.response_objects import FILE_SEARCH
+
 MAX_KEPT_TEXT = 20_000
 """Limit in characters of a text that is kept on request; the rest is cut off and marked."""
 
@@ -82,6 +84,11 @@ class Redactor:
 def is_identifier(value: str) -> bool:
     """Return whether ``value`` has the form of an id: no spaces, a digit, at most 128 characters."""
     return _ID.fullmatch(value) is not None
+
+
+def tool_name(name: str, known: Collection[str]) -> str:
+    """Return ``name`` when such a tool exists, else ``unknown``: the model made it up, and it may contain anything."""
+    return name if name == FILE_SEARCH or name in known else "unknown"
 
 
 def model_name(value: str | None) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 from pydantic import JsonValue
 
 from chat_app.generation.generator import Generator
-from chat_app.generation.observers import GeneratorCall
+from chat_app.generation.observers import GeneratorCall, GeneratorObserver
 from chat_app.generation.prompt import Prompt
 from chat_app.tracing.redaction import Redactor
 from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, update_document
@@ -98,14 +98,11 @@ class GeneratorStateLogger:
 
 
 @dataclass(frozen=True, slots=True)
-class _StateObserver:
+class _StateObserver(GeneratorObserver):
     log: Callable[[Prompt], None]
 
     def call_started(self, call: GeneratorCall) -> None:
         self.log(call.prompt)
-
-    def call_ended(self, call: GeneratorCall, output: object) -> None:
-        """Do nothing: the prompt is logged when a call starts."""
 
 
 def trace_generator_states(

@@ -22,8 +22,8 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.response_events import ResponseTerminalEvent
-from chat_app.response_objects import Usage
-from chat_app.tracing.redaction import MAX_KEPT_TEXT, is_identifier, model_name
+from chat_app.response_objects import FILE_SEARCH, Usage
+from chat_app.tracing.redaction import MAX_KEPT_TEXT, is_identifier, model_name, tool_name
 from chat_app.tracing.span_kit import (
     AGENT,
     PROVIDER,
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Span
 
-_HOSTED_SEARCH = "file_search"
-_UNKNOWN_TOOL = "unknown"
 _OF_THE_REQUEST = frozenset(
     {"answer_resumed", "transcript_always_replayed", "transcript_replayed", "waiting_for_provider"}
 )
@@ -208,10 +206,10 @@ class TurnSpans:
         chat.span.end(ended)
 
     def _tool_started(self, function: Function, began: int) -> None:
-        name = self._tool_name(function.name)
+        name = tool_name(function.name, self._kit.tool_names)
         attributes = {
             "gen_ai.tool.name": name,
-            "gen_ai.tool.type": "datastore" if name == _HOSTED_SEARCH else "function",
+            "gen_ai.tool.type": "datastore" if name == FILE_SEARCH else "function",
             "gen_ai.tool.call.id": function.call_id if is_identifier(function.call_id) else None,
         }
         self._tools[function.call_id] = self._begin(
@@ -225,7 +223,7 @@ class TurnSpans:
         error = None if output.error is None else "tool_error"
         if error is not None:
             mark_failed(span, error)
-        tool = {"gen_ai.tool.name": self._tool_name(output.name)}
+        tool = {"gen_ai.tool.name": tool_name(output.name, self._kit.tool_names)}
         self._record(self._kit.tool_durations, output.duration_ms / 1000, "execute_tool", tool, error=error)
         if self._kit.keep_text:
             result = output.error if output.error is not None else json.dumps(output.output)
@@ -237,9 +235,6 @@ class TurnSpans:
                 },
             )
         span.end(ended)
-
-    def _tool_name(self, name: str) -> str:
-        return name if name == _HOSTED_SEARCH or name in self._kit.tool_names else _UNKNOWN_TOOL
 
     def _begin(
         self, name: str, operation: str, context: Any, began: int, attributes: dict[str, Any], *, client: bool = False

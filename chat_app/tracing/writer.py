@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from queue import Empty, Full, Queue
+from queue import Full, Queue
 
 from chat_app.tracing.redaction import describe_error
 
@@ -89,12 +89,7 @@ class TraceWriter:
                 self.lost += 1
                 self._warn(directory, f"a record cannot be made: {describe_error(error)}")
         # Jobs behind the end can no longer be written.
-        while True:
-            try:
-                self._waiting.get_nowait()
-            except Empty:
-                return
-            self.lost += 1
+        self.lost += self._waiting.qsize()
 
     def _warn(self, directory: Path, reason: str) -> None:
         with self._state:
