@@ -103,7 +103,7 @@ class App:
                 # Without Redis, or after a long wait, this process loads beside the others.
                 with suppress(SessionError):
                     await turn.enter_async_context(self.sessions.lock(_LOADING, wait=_LOADING_SECONDS))
-                await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
+                await asyncio.gather(self._warm_guidelines(), self._warm_drugs())
         finally:
             self._show(None)
 
@@ -130,14 +130,19 @@ class App:
         self.agent.loading.add(progress.part)
         self._show(progress)
 
-    async def _warm_guidelines(self, show: Callable[[LoadProgress], None]) -> None:
+    def _import_guideline(self, p: IngestProgress) -> None:
+        # After the first start all of them are unchanged, which is not worth showing.
+        if p.stage != "unchanged":
+            self._import(LoadProgress("guidelines", f"Guidelines: {p.stage} {p.file_name}", p.done, p.total))
+
+    async def _warm_guidelines(self) -> None:
         try:
             if self.settings.offline.load_demo:
-                await self.guidelines.load_demo(lambda p: _show_guideline(p, self._import))
-            show(LoadProgress("guidelines", "Guidelines: loading the index"))
+                await self.guidelines.load_demo(self._import_guideline)
+            self._show(LoadProgress("guidelines", "Guidelines: loading the index"))
             await self.guidelines.load()
             self.load_problems += await self.route.prepare(
-                lambda p: show(
+                lambda p: self._show(
                     LoadProgress("guidelines", f"Guidelines: {p.stage} at the model server", p.done, p.total)
                 )
             )
@@ -146,13 +151,13 @@ class App:
         finally:
             self.agent.loading.discard("guidelines")
 
-    async def _warm_drugs(self, show: Callable[[LoadProgress], None]) -> None:
+    async def _warm_drugs(self) -> None:
         try:
             if self.settings.offline.load_demo:
                 await self.drugs.load_demo(
                     lambda p: self._import(LoadProgress("drugs", f"Drugs: {p.stage} {p.label}", p.done, p.total))
                 )
-            show(LoadProgress("drugs", "Drugs: loading the index"))
+            self._show(LoadProgress("drugs", "Drugs: loading the index"))
             await self.drugs.load()
         except ToolError as error:
             self._problem(error)
@@ -162,16 +167,6 @@ class App:
     def _problem(self, error: ToolError) -> None:
         logger.warning("%s", error)
         self.load_problems.append(str(error))
-
-
-def _show_guideline(progress: IngestProgress, show: Callable[[LoadProgress], None]) -> None:
-    # After the first start all of them are unchanged, which is not worth showing.
-    if progress.stage != "unchanged":
-        show(
-            LoadProgress(
-                "guidelines", f"Guidelines: {progress.stage} {progress.file_name}", progress.done, progress.total
-            )
-        )
 
 
 @asynccontextmanager
@@ -203,22 +198,21 @@ async def open_app(
 
 
 def _wire(settings: Settings, services: EmbeddedServices, remote_tools: Sequence[str]) -> App:
-    urls = services.urls
+    urls, model, offline = services.urls, settings.model, settings.uses_offline_model
     content = content_at(services, settings)
     drugs, guidelines = content.drugs, content.guidelines
     sessions = RedisSessionStore(urls.redis_url, ttl=settings.storage.session_ttl)
-    tools = ToolManager(registered_tools(drugs, guidelines, settings.model.tools))
-    base_url = urls.model_base_url if settings.uses_offline_model else settings.model.base_url
-    server_key = base_url or "openai"
+    tools = ToolManager(registered_tools(drugs, guidelines, model.tools))
+    base_url = urls.model_base_url if offline else model.base_url
     # The offline server's port changes from start to start; what it stores does not.
-    server_name = "offline" if settings.uses_offline_model else server_key
-    chats = ChatManager(sessions, model_key=server_key)
+    server_name = "offline" if offline else base_url or "openai"
+    chats = ChatManager(sessions)
     key = _key(settings, urls)
-    adapter = _adapter(settings, base_url, key)
-    hosted = _hosted_search(settings, base_url, key, server_name)
-    route = GuidelineRoute(
-        guidelines, hosted, choice=settings.model.guideline_search, offline=settings.uses_offline_model
-    )
+    timeouts = {"idle_timeout": model.idle_timeout, "total_timeout": model.total_timeout}
+    adapter = ResponseAPIAdapter(api_key=key, base_url=base_url, **timeouts)
+    stores = VectorStoreAdapter(api_key=key, base_url=base_url)
+    hosted = HostedSearch(stores, settings.storage.data_dir / "hosted-search", server_key=server_name)
+    route = GuidelineRoute(guidelines, hosted, choice=model.guideline_search, offline=offline)
     generator = _generator(settings, adapter)
     trace = trace_app_generator(generator, settings.diagnostics, current_turn)
     recorder = turn_recorder(settings.diagnostics, tool_names=[*tools.names(), *remote_tools])
@@ -227,9 +221,9 @@ def _wire(settings: Settings, services: EmbeddedServices, remote_tools: Sequence
         tool_manager=tools,
         chat_manager=chats,
         server_key=server_name,
-        max_steps=settings.model.max_steps,
+        max_steps=model.max_steps,
         route=route,
-        chaining=settings.model.chaining == "auto",
+        chaining=model.chaining == "auto",
         hosted=HostedPassages(guidelines.passages_of, hosted.version_of),
         observe=recorder.observe,
         statements=StatementCheck(drugs.ingredients_of, _verifier(settings, adapter)),
@@ -241,7 +235,7 @@ def _wire(settings: Settings, services: EmbeddedServices, remote_tools: Sequence
         tool_manager=tools,
         default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
-        only_extracts=settings.uses_offline_model,
+        only_extracts=offline,
         emergency_text=settings.server.emergency_notice,
     )
     return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route, trace, recorder)
@@ -251,21 +245,6 @@ def _verifier(settings: Settings, adapter: ModelClient) -> StatementVerifier | N
     model = settings.model.verifier_model
     # The offline model answers in extracts: it cannot judge.
     return StatementVerifier(adapter, model) if model and not settings.uses_offline_model else None
-
-
-def _adapter(settings: Settings, base_url: str | None, key: str) -> ResponseAPIAdapter:
-    model = settings.model
-    return ResponseAPIAdapter(
-        api_key=key,
-        base_url=base_url,
-        idle_timeout=model.idle_timeout,
-        total_timeout=model.total_timeout,
-    )
-
-
-def _hosted_search(settings: Settings, base_url: str | None, key: str, server_name: str) -> HostedSearch:
-    stores = VectorStoreAdapter(api_key=key, base_url=base_url)
-    return HostedSearch(stores, settings.storage.data_dir / "hosted-search", server_key=server_name)
 
 
 def _generator(settings: Settings, adapter: ModelClient) -> Generator[Any]:
@@ -285,7 +264,7 @@ def _key(settings: Settings, urls: ServiceUrls) -> str:
 async def _close(app: App) -> None:
     app.tools.close()
     await close_all(
-        app.agent.aclose(),
+        app.model.aclose(),
         app.route.aclose(),
         app.sessions.aclose(),
         app.drugs.aclose(),

@@ -101,7 +101,7 @@ class AsclepiusHealthcareAgent:
         no such response, has ended, or the model server no longer has its last response.
         """
         turn = await self.chats.resumable(conversation_id, turn_id)
-        if turn is None or not await self.responses.keeps(turn.response_ids[-1]):
+        if turn is None or not await self.responses.generator.model_client.keeps(turn.response_ids[-1]):
             return None
         known = {one.name for one in fields(ConsultOptions)}
         options: dict[str, Any] = {
@@ -111,10 +111,6 @@ class AsclepiusHealthcareAgent:
         }
         options["resumed"] = turn.response_ids
         return self.consult(turn.question, ConsultOptions(**options))
-
-    async def aclose(self) -> None:
-        """Close the connections to the model server."""
-        await self.responses.aclose()
 
     def check_message(self, message: str) -> None:
         """Raise ``InputRejected`` where ``consult`` would."""

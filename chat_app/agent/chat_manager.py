@@ -7,6 +7,7 @@ told that the conversation was not saved.
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
@@ -173,49 +174,49 @@ class Conversation:
         self.notices.append(notice)
 
 
+@dataclass(frozen=True, slots=True)
 class ChatManager:
-    """Opens conversations in ``store``; ``model_key`` identifies the server and model of their chains."""
+    """Opens conversations in ``store``; waits up to ``lock_wait`` seconds for the turn before."""
 
-    def __init__(self, store: RedisSessionStore, *, model_key: str, lock_wait: float = 10.0) -> None:
-        self._store = store
-        self._model_key = model_key
-        self._lock_wait = lock_wait
+    store: RedisSessionStore
+    lock_wait: float = 10.0
 
     @asynccontextmanager
     async def open(
-        self, conversation_id: str | None, user_id: str, *, model_key: str | None = None
+        self, conversation_id: str | None, user_id: str, *, model_key: str
     ) -> AsyncGenerator[Conversation, None]:
         """Lock the conversation for this turn; a new one when ``conversation_id`` is None or unknown to this user.
+
+        ``model_key`` identifies the server and model of the chain.
 
         Raises:
             SessionBusy: Another question of the conversation is still being answered.
         """
-        key = model_key or self._model_key
         async with AsyncExitStack() as held:
             try:
-                conversation = await self._load(conversation_id, user_id, key, held)
+                conversation = await self._load(conversation_id, user_id, model_key, held)
             except SessionStoreUnavailable:
-                session = Session(session_id=_keep(conversation_id), user_id=user_id, model_key=key)
-                conversation = Conversation(store=None, session=session, model_key=key)
+                session = Session(session_id=_keep(conversation_id), user_id=user_id, model_key=model_key)
+                conversation = Conversation(store=None, session=session, model_key=model_key)
                 conversation.notices.append(NOT_SAVED)
             yield conversation
 
     async def _load(self, wanted: str | None, user_id: str, key: str, held: AsyncExitStack) -> Conversation:
-        session = await self._store.get(wanted, user_id) if wanted else None
+        session = await self.store.get(wanted, user_id) if wanted else None
         if session is None:
             session = await self._create(wanted, user_id, key)
-            await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
-            conversation = Conversation(store=self._store, session=session, model_key=key)
+            await held.enter_async_context(self.store.lock(session.session_id, wait=self.lock_wait))
+            conversation = Conversation(store=self.store, session=session, model_key=key)
             if wanted:
                 conversation.notices.append(NEW_CONVERSATION)
             return conversation
-        await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
+        await held.enter_async_context(self.store.lock(session.session_id, wait=self.lock_wait))
         # Read again under the lock: the turn that held it may have advanced the chain.
-        session = await self._store.get(session.session_id, user_id) or session
-        messages = await self._store.messages(session.session_id, limit=TRANSCRIPT_MESSAGES)
-        retrieved = await self._store.retrieved(session.session_id)
+        session = await self.store.get(session.session_id, user_id) or session
+        messages = await self.store.messages(session.session_id, limit=TRANSCRIPT_MESSAGES)
+        retrieved = await self.store.retrieved(session.session_id)
         return Conversation(
-            store=self._store,
+            store=self.store,
             session=session,
             messages=messages,
             retrieved=[(r.number, r.passage) for r in retrieved],
@@ -226,23 +227,23 @@ class ChatManager:
         """Create a conversation, under the requested id if it is free: it may have been assigned but not saved."""
         if wanted and is_session_id(wanted):
             with suppress(ChainConflict):
-                return await self._store.create(user_id, session_id=wanted, model_key=key)
-        return await self._store.create(user_id, model_key=key)
+                return await self.store.create(user_id, session_id=wanted, model_key=key)
+        return await self.store.create(user_id, model_key=key)
 
     async def history(self, conversation_id: str, user_id: str) -> tuple[Message, ...] | None:
         """Return all messages; None when this user has no such conversation."""
-        if await self._store.get(conversation_id, user_id) is None:
+        if await self.store.get(conversation_id, user_id) is None:
             return None
-        return await self._store.messages(conversation_id)
+        return await self.store.messages(conversation_id)
 
     async def resumable(self, conversation_id: str, turn_id: str) -> ResumableTurn | None:
         """Return the turn's background responses so far; None when it has none or has ended."""
-        state = await self._store.streaming_state(conversation_id, turn_id)
+        state = await self.store.streaming_state(conversation_id, turn_id)
         return state.resumable if state is not None else None
 
     async def delete(self, conversation_id: str, user_id: str) -> bool:
         """Erase a conversation; return False when this user has no such conversation."""
-        return await self._store.delete(conversation_id, user_id)
+        return await self.store.delete(conversation_id, user_id)
 
 
 def title_of(question: str) -> str:

@@ -111,14 +111,6 @@ class OpenAIResponseManager:
             notices=tuple(notice.message for notice in facts.notices),
         )
 
-    async def keeps(self, response_id: str) -> bool:
-        """Return whether the model server has that response."""
-        return bool(await self.generator.model_client.keeps(response_id))
-
-    async def aclose(self) -> None:
-        """Close the connections to the model server."""
-        await self.generator.model_client.aclose()
-
     async def _turn(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         options, key = request.options, f"{self.server_key}#{request.model}"
         started = TurnStarted(

@@ -195,7 +195,7 @@ async def clinic(
     for tool in offered:
         tool.source = SOURCES.get(tool.name)
     manager = ToolManager(offered)
-    chats = ChatManager(sessions, model_key="test", lock_wait=lock_wait)
+    chats = ChatManager(sessions, lock_wait)
     generator: Generator[Any] = Generator(
         adapter(server, key=key, **(limits or {})),
         prompt=INSTRUCTIONS,
@@ -225,7 +225,7 @@ async def clinic(
     try:
         yield agent
     finally:
-        await agent.aclose()
+        await generator.model_client.aclose()
         manager.close()
         await sessions.aclose()
 

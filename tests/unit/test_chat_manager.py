@@ -35,26 +35,26 @@ def said(answer: str, response_id: str | None, kind: str = "completed") -> Runne
 
 
 async def test_the_chain_moves_with_whole_answers_and_remembers_what_it_lacks(store: RedisSessionStore) -> None:
-    chats = ChatManager(store, model_key="a")
-    async with chats.open(None, "anna") as talk:
+    chats = ChatManager(store)
+    async with chats.open(None, "anna", model_key="a") as talk:
         assert (talk.previous_response_id, talk.transcript(), talk.unchained()) == (None, (), ())
         await talk.record("1?", said("One.", "resp_1"), [])
     for question, answer in (("2?", "Tw"), ("3?", "")):
-        async with chats.open(talk.id, "anna") as talk:
+        async with chats.open(talk.id, "anna", model_key="a") as talk:
             await talk.record(question, said(answer, talk.previous_response_id, "incomplete"), [])
-    async with chats.open(talk.id, "anna") as talk:
+    async with chats.open(talk.id, "anna", model_key="a") as talk:
         assert talk.previous_response_id == "resp_1"
         assert [item["content"][0]["text"] for item in talk.unchained()] == ["2?", "Tw", "3?"]
         assert [item["role"] for item in talk.unchained()] == ["user", "assistant", "user"]
         assert len(talk.transcript()) == 5
         await talk.record("4?", said("Four.", "resp_4"), [])
-    async with chats.open(talk.id, "anna") as talk:
+    async with chats.open(talk.id, "anna", model_key="a") as talk:
         assert (talk.previous_response_id, talk.unchained()) == ("resp_4", ())
 
 
 async def test_a_chain_belongs_to_the_model_it_was_begun_with(store: RedisSessionStore) -> None:
-    chats = ChatManager(store, model_key="a")
-    async with chats.open(None, "anna") as talk:
+    chats = ChatManager(store)
+    async with chats.open(None, "anna", model_key="a") as talk:
         await talk.record("1?", said("One.", "resp_1"), [])
     async with chats.open(talk.id, "anna", model_key="b") as talk:
         assert (talk.previous_response_id, talk.unchained()) == (None, ())
@@ -66,10 +66,10 @@ async def test_a_chain_belongs_to_the_model_it_was_begun_with(store: RedisSessio
 
 async def test_another_users_conversation_is_not_there(store: RedisSessionStore) -> None:
     """Row 33, the conversation's side."""
-    chats = ChatManager(store, model_key="a")
-    async with chats.open(None, "anna") as talk:
+    chats = ChatManager(store)
+    async with chats.open(None, "anna", model_key="a") as talk:
         await talk.record("1?", said("One.", "resp_1"), [])
-    async with chats.open(talk.id, "ben") as other:
+    async with chats.open(talk.id, "ben", model_key="a") as other:
         assert other.id != talk.id
         assert other.notices == [NEW_CONVERSATION]
         assert other.transcript() == ()
@@ -85,10 +85,10 @@ async def test_another_users_conversation_is_not_there(store: RedisSessionStore)
 
 
 async def test_an_id_that_was_given_out_unsaved_is_kept(store: RedisSessionStore) -> None:
-    chats, wanted = ChatManager(store, model_key="a"), new_session_id()
-    async with chats.open(wanted, "anna") as talk:
+    chats, wanted = ChatManager(store), new_session_id()
+    async with chats.open(wanted, "anna", model_key="a") as talk:
         assert (talk.id, talk.notices) == (wanted, [NEW_CONVERSATION])
-    async with chats.open("no id at all", "anna") as talk:
+    async with chats.open("no id at all", "anna", model_key="a") as talk:
         assert talk.id.startswith("session_")
         assert talk.notices == [NEW_CONVERSATION]
 
@@ -109,14 +109,14 @@ async def test_without_redis_the_answer_comes_and_the_reader_is_told() -> None:
 
 async def test_a_store_that_fails_in_the_middle_of_a_turn_is_noticed_once(store: RedisSessionStore) -> None:
     """Row 26: Redis answered when the turn began."""
-    chats = ChatManager(store, model_key="a")
-    async with chats.open(None, "anna") as talk:
+    chats = ChatManager(store)
+    async with chats.open(None, "anna", model_key="a") as talk:
         assert await talk.number_passages([passage("a:1")]) == (1,)
         talk._store = RedisSessionStore(NOWHERE)
         assert await talk.number_passages([passage("b:1"), passage("a:1")]) == (2, 1)
         await talk.record("1?", said("One.", "resp_1"), [])
         assert talk.notices == [NOT_SAVED]
-    async with chats.open(None, "anna") as talk:
+    async with chats.open(None, "anna", model_key="a") as talk:
         talk._store = RedisSessionStore(NOWHERE)
         await talk.record("1?", said("One.", "resp_1"), [])
         await talk.record("2?", said("Two.", "resp_2"), [])
@@ -124,12 +124,12 @@ async def test_a_store_that_fails_in_the_middle_of_a_turn_is_noticed_once(store:
 
 
 async def test_a_conversation_deleted_during_its_turn_does_not_come_back(store: RedisSessionStore) -> None:
-    chats = ChatManager(store, model_key="a")
-    async with chats.open(None, "anna") as talk:
+    chats = ChatManager(store)
+    async with chats.open(None, "anna", model_key="a") as talk:
         assert await chats.delete(talk.id, "anna")
         assert await talk.number_passages([passage("a:1")]) == (1,)
         await talk.record("1?", said("One.", "resp_1"), [])
-    async with chats.open(None, "anna") as talk:
+    async with chats.open(None, "anna", model_key="a") as talk:
         assert await chats.delete(talk.id, "anna")
         await talk.record("1?", said("One.", "resp_1"), [])
     assert await chats.history(talk.id, "anna") is None
@@ -139,8 +139,8 @@ async def test_a_chain_that_moved_on_elsewhere_is_left_as_it_is(
     store: RedisSessionStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Row 28: the second bolt behind the lock."""
-    chats = ChatManager(store, model_key="a")
-    async with chats.open(None, "anna") as talk:
+    chats = ChatManager(store)
+    async with chats.open(None, "anna", model_key="a") as talk:
         session = await store.get(talk.id, "anna")
         assert session is not None
         moved = session.model_copy(update={"last_response_id": "resp_other"})
@@ -267,7 +267,7 @@ async def test_a_question_waits_longer_than_the_lock_of_a_dead_process_lasts(
     session = await store.create("anna")
     async with Redis.from_url(redis_url) as redis:
         await redis.set(f"asclepius:{{{session.session_id}}}:lock", "a dead process", px=int(LOCK_SECONDS * 1000))
-    async with ChatManager(store, model_key="m").open(session.session_id, "anna") as conversation:
+    async with ChatManager(store).open(session.session_id, "anna", model_key="m") as conversation:
         assert conversation.id == session.session_id
 
 
