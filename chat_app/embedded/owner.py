@@ -6,6 +6,8 @@ the addresses. It is written atomically once the services are up, and is valid o
 
 import fcntl
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -42,30 +44,25 @@ class Ownership:
 
     def prepare(self) -> Self:
         """Create the folders for this user only. Raises ``ConfigurationError`` or ``EmbeddedServiceError``."""
-        try:
+        with self._usable():
             protect(self._data_dir)
             for name in ("run", "logs"):
                 (self._data_dir / name).mkdir(exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise self._unusable(error) from None
         return self
 
     def take(self) -> bool:
         """Try to become the owner; return whether that succeeded. Discards what a dead owner published."""
         if self._lock is not None:
             return True
-        try:
+        with self._usable():
             descriptor = os.open(self._run / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise self._unusable(error) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        except OSError as error:
-            os.close(descriptor)
-            raise self._unusable(error) from None
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                if isinstance(error, BlockingIOError):
+                    return False
+                raise
         self._lock = descriptor
         left = self.published()
         if left is not None:
@@ -75,10 +72,8 @@ class Ownership:
 
     def publish(self, urls: EmbeddedUrls) -> None:
         """Publish ``urls`` to other processes of this user."""
-        try:
+        with self._usable():
             replace_private(self._addresses, urls.model_dump_json())
-        except OSError as error:
-            raise self._unusable(error) from None
 
     def published(self) -> EmbeddedUrls | None:
         """Return what the owner has published; None while it is starting."""
@@ -99,8 +94,12 @@ class Ownership:
             os.close(self._lock)
             self._lock = None
 
-    def _unusable(self, error: OSError) -> EmbeddedServiceError:
-        return EmbeddedServiceError(
-            f"The data directory {self._data_dir} cannot be used ({error.strerror}): "
-            "make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
-        )
+    @contextmanager
+    def _usable(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise EmbeddedServiceError(
+                f"The data directory {self._data_dir} cannot be used ({error.strerror}): "
+                "make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
+            ) from None
