@@ -1,8 +1,9 @@
 """How settings are read from the environment: their names, and values that are lists."""
 
+from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import AliasChoices, BeforeValidator, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from chat_app.errors import ConfigurationError
@@ -33,6 +34,7 @@ def _role_pairs(value: object) -> object:
     return tuple(part.rpartition(":")[::2] for part in parts) if isinstance(parts, tuple) and parts != value else value
 
 
+AbsolutePath = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(comma_separated)]
 RolePairs = Annotated[tuple[tuple[str, Role], ...], NoDecode, BeforeValidator(_role_pairs)]
 

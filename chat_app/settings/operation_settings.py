@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
 
-from chat_app.settings.environment import CONFIG
+from chat_app.settings.environment import CONFIG, AbsolutePath
 
 
 class StorageSettings(BaseSettings):
@@ -14,7 +14,7 @@ class StorageSettings(BaseSettings):
 
     model_config = CONFIG
 
-    data_dir: Path = Path(".asclepius")
+    data_dir: AbsolutePath = Path(".asclepius")
     """Directory for everything the app keeps: index, sessions, history, guideline files."""
     milvus_uri: str | None = Field(None, validation_alias="MILVUS_URI")
     """A Milvus server, such as http://milvus:19530."""
@@ -27,11 +27,6 @@ class StorageSettings(BaseSettings):
     is the extra `postgres`. The tables are made at the first start."""
     session_ttl: int = Field(86_400, ge=60)
     """Seconds after the last question for which a conversation can go on."""
-
-    @field_validator("data_dir")
-    @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
 
 
 class DiagnosticsSettings(BaseSettings):
@@ -51,7 +46,7 @@ class DiagnosticsSettings(BaseSettings):
     """Address that the metrics' port listens on. It asks for no password but the token: keep it inside your network."""
     metrics_token: SecretStr | None = None
     """Token required to read the metrics, sent as `Authorization: Bearer TOKEN`. Unset: no token is required."""
-    trace_dir: Path | None = None
+    trace_dir: AbsolutePath | None = None
     """Directory for traces: the history of the prompt, and a record of the model's calls. Unset: none are written."""
     trace_calls: Literal["failures", "all"] = "failures"
     """Which calls of the model are recorded in the trace directory."""
@@ -60,11 +55,6 @@ class DiagnosticsSettings(BaseSettings):
     With patients' data this makes the trace directory, and whatever collects the spans, as sensitive as the charts."""
     otel: bool = False
     """Send OpenTelemetry spans and timings of each turn to where the OTEL_EXPORTER_OTLP_... variables say."""
-
-    @field_validator("trace_dir")
-    @classmethod
-    def _absolute(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
 
 
 class GovernanceSettings(BaseSettings):

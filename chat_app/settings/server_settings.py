@@ -4,7 +4,7 @@ import ipaddress
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings
 
 from chat_app.settings.environment import CONFIG, Names, RolePairs
@@ -42,7 +42,7 @@ class ServerSettings(BaseSettings):
     roles: RolePairs = ()
     """Roles of users, besides those of `asclepius users add` and of the provider's groups: name:role pairs separated by
     commas. A role is reader, uploader, auditor or administrator."""
-    public_url: str | None = None
+    public_url: Annotated[str, AfterValidator(lambda url: url.rstrip("/"))] | None = None
     """Address under which browsers reach the page, such as https://asclepius.hospital.example. With https, cookies are
     sent over https only, and browsers are told to use nothing else."""
     auth_secret: SecretStr | None = Field(None, validation_alias="CHAINLIT_AUTH_SECRET")
@@ -74,11 +74,6 @@ class ServerSettings(BaseSettings):
     drain_seconds: float = Field(0.0, ge=0, le=3600)
     """Seconds that running answers may take to end after SIGTERM. Meanwhile /readyz answers 503 and new questions are
     refused. Answers that are not finished by then end marked as incomplete."""
-
-    @field_validator("public_url")
-    @classmethod
-    def _origin(cls, value: str | None) -> str | None:
-        return None if value is None else value.rstrip("/")
 
     @property
     def scheme(self) -> Literal["http", "https"]:
