@@ -22,14 +22,6 @@ from chat_app.response_objects import Usage
 from tools.types import Frozen, Function, FunctionOutput, Passage, ToolPresentation, ToolProgress
 
 
-def _item_id() -> str:
-    return uuid4().hex
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class RawResponsesStreamEvent(Frozen):
     """One event of the model server, unchanged."""
 
@@ -43,8 +35,8 @@ class RawResponsesStreamEvent(Frozen):
 
 
 class RunItem(Frozen):
-    id: str = Field(default_factory=_item_id)
-    timestamp: datetime = Field(default_factory=_now)
+    id: str = Field(default_factory=lambda: uuid4().hex)
+    timestamp: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
 class LLMResponseItem(RunItem):

@@ -92,17 +92,13 @@ class RefusalDone(PlacedEvent):
     refusal: str
 
 
-class FunctionArgumentsDelta(StreamEvent):
+class FunctionArgumentsDelta(PlacedEvent):
     type: Literal["response.function_call_arguments.delta"]
-    item_id: str = ""
-    output_index: int | None = None
     delta: str
 
 
-class FunctionArgumentsDone(StreamEvent):
+class FunctionArgumentsDone(PlacedEvent):
     type: Literal["response.function_call_arguments.done"]
-    item_id: str = ""
-    output_index: int | None = None
     arguments: Arguments
 
 

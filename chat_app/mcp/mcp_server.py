@@ -6,7 +6,7 @@ Transports are opened by the callers.
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
@@ -27,7 +27,6 @@ from tools.tool_manager import ToolManager
 from tools.types import Frozen, Function, Passage
 
 logger = logging.getLogger(__name__)
-R = TypeVar("R")
 
 INSTRUCTIONS: Final = (
     "Clinical guidelines, drug labels and calculators for clinicians: decision support, not a decision. Quote word for "

@@ -88,7 +88,7 @@ class TurnJournal:
         return await self.appends.do((turn_id, events))
 
     async def _append(self, appends: Sequence[tuple[str, Sequence[bytes]]]) -> list[bool | Exception]:
-        keys = [name for key in (_key(turn_id) for turn_id, _ in appends) for name in (key, _writer(key))]
+        keys = [_key(turn_id, part) for turn_id, _ in appends for part in ("", ":writer")]
         lines = [part for _, events in appends for part in (b"%d" % len(events), *events)]
         lengths = await self._redis.execute_at_once("EVAL", _APPEND, len(keys), *keys, self.writer, *lines)
         return list(map(_appended, lengths))
@@ -108,7 +108,7 @@ class TurnJournal:
         pipeline.expire(_key(turn_id), KEPT_SECONDS)
         pipeline.hdel(_OPEN, turn_id)
         pipeline.srem(_STOPS, turn_id)
-        pipeline.delete(_claim(turn_id))
+        pipeline.delete(_key(turn_id, ":claim"))
         await self._redis.execute_together(pipeline)
 
     async def erase(self, thread_id: str) -> None:
@@ -155,10 +155,10 @@ class TurnJournal:
 
     async def claim(self, turn_id: str, *, seconds: int = _CLAIM_SECONDS) -> bool:
         """Return whether this process is to write the abandoned turn; the claim ends with ``close`` or in seconds."""
-        if not await self._redis.set(_claim(turn_id), self.writer, nx=True, ex=seconds):
+        if not await self._redis.set(_key(turn_id, ":claim"), self.writer, nx=True, ex=seconds):
             return False
         # The one that took the turn over before has died, too.
-        await self._redis.set(_writer(_key(turn_id)), self.writer, xx=True, ex=self._ttl)
+        await self._redis.set(_key(turn_id, ":writer"), self.writer, xx=True, ex=self._ttl)
         return True
 
     async def take_over(self, turn_id: str, thread_id: str, question_id: str, *, owner: str) -> None:
@@ -167,14 +167,14 @@ class TurnJournal:
             thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner, taken_over=True
         )
         pipeline = self._redis.pipeline(transaction=False)
-        pipeline.set(_writer(_key(turn_id)), self.writer, ex=self._ttl)
+        pipeline.set(_key(turn_id, ":writer"), self.writer, ex=self._ttl)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
-        pipeline.delete(_claim(turn_id))
+        pipeline.delete(_key(turn_id, ":claim"))
         await self._redis.execute_together(pipeline)
 
     async def unclaim(self, turn_id: str) -> None:
         """Give back a claim."""
-        await self._redis.delete(_claim(turn_id))
+        await self._redis.delete(_key(turn_id, ":claim"))
 
     async def keep_alive(self) -> None:
         """Show other processes that this one still runs."""
@@ -192,16 +192,9 @@ def _texts(found: Iterable[bytes | str]) -> list[str]:
     return [text.decode() if isinstance(text, bytes) else text for text in found]
 
 
-def _key(turn_id: str) -> str:
-    return f"asclepius:{{turn:{turn_id}}}"
-
-
-def _writer(key: str) -> str:
-    return f"{key}:writer"
-
-
-def _claim(turn_id: str) -> str:
-    return f"{_key(turn_id)}:claim"
+def _key(turn_id: str, part: str = "") -> str:
+    """Return the key of a turn's events, or of its ``:writer`` or ``:claim``."""
+    return f"asclepius:{{turn:{turn_id}}}{part}"
 
 
 def _thread(thread_id: str) -> str:
