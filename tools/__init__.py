@@ -19,23 +19,4 @@ if TYPE_CHECKING:
     from tools.types import ToolProgress as ToolProgress
     from tools.types import ToolResult as ToolResult
 
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "tools.errors": ("ToolError",),
-        "tools.function_tool": ("FunctionTool",),
-        "tools.tool_manager": ("ToolManager",),
-        "tools.types": (
-            "Function",
-            "FunctionDefinition",
-            "FunctionOutput",
-            "FunctionType",
-            "Passage",
-            "Phrase",
-            "StreamingFunctionOutput",
-            "ToolPresentation",
-            "ToolProgress",
-            "ToolResult",
-        ),
-    },
-)
+__getattr__ = lazy_exports(__name__)

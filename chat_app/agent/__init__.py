@@ -27,28 +27,4 @@ if TYPE_CHECKING:
     from chat_app.events import ToolCallRunItem as ToolCallRunItem
     from chat_app.events import ToolOutputRunItem as ToolOutputRunItem
 
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "chat_app.agent.asclepius_agent": ("AsclepiusHealthcareAgent",),
-        "chat_app.agent.chat_manager": ("ChatManager",),
-        "chat_app.agent.citation_manager": ("CitationManager",),
-        "chat_app.agent.response_manager": ("OpenAIResponseManager",),
-        "chat_app.agent.turn": ("ConsultResult",),
-        "chat_app.agent.run_types": ("OutputRenderer", "RunRequest", "RunnerEvent"),
-        "chat_app.agent.runner": ("Runner", "RunnerStreamingResult"),
-        "chat_app.agent.stream_manager": ("StreamManager",),
-        "chat_app.answer_options": ("ConsultOptions",),
-        "chat_app.events": (
-            "FinalOutputItem",
-            "RunItemStreamEvent",
-            "RunnerResult",
-            "StepOutput",
-            "StepRunItem",
-            "TextDelta",
-            "TextReplaced",
-            "ToolCallRunItem",
-            "ToolOutputRunItem",
-        ),
-    },
-)
+__getattr__ = lazy_exports(__name__)

@@ -19,15 +19,4 @@ if TYPE_CHECKING:
     from chat_app.generation.prompt import Prompt as Prompt
     from chat_app.generation.response_api_adapter import ResponseAPIAdapter as ResponseAPIAdapter
 
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "chat_app.events": ("RawResponsesStreamEvent",),
-        "chat_app.generation.generator": ("Generator", "user_message"),
-        "chat_app.generation.model_client": ("ModelClient", "ResponseRequest"),
-        "chat_app.generation.observers": ("GeneratorCall", "GeneratorObserver"),
-        "chat_app.generation.output": ("GenerationError", "GeneratorOutput", "OutputProcessor", "PydanticProcessor"),
-        "chat_app.generation.prompt": ("Prompt",),
-        "chat_app.generation.response_api_adapter": ("ResponseAPIAdapter",),
-    },
-)
+__getattr__ = lazy_exports(__name__)

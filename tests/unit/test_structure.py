@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,17 @@ def test_no_two_classes_share_a_name() -> None:
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(dotted(path))
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("package", ["chat_app.agent", "chat_app.generation", "tools"])
+def test_every_public_name_of_a_package_is_found_on_first_use(package: str) -> None:
+    module = import_module(package)
+    (names,) = (
+        node for node in ast.parse(Path(module.__file__ or "").read_text("utf-8")).body if isinstance(node, ast.If)
+    )
+    for node in names.body:
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            assert getattr(module, alias.name) is getattr(import_module(node.module or ""), alias.name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing
