@@ -1,22 +1,4 @@
-"""The errors of the app, as a small tree.
-
-    AsclepiusError
-    ├── ConfigurationError           a setting is missing, wrong or unsafe; names the setting
-    ├── InputRejected                the message itself cannot be taken (empty, too long)
-    ├── ProviderError                the model server
-    │   ├── ProviderUnavailable      cannot be reached, 5xx, or what answers is no Responses server
-    │   ├── ProviderRejected         400/401/403/404: will not work again unchanged; names the setting to mend
-    │   ├── RateLimited              429: the server asks to wait
-    │   ├── PreviousResponseNotFound the chain's last response is gone, or the server does not chain
-    │   ├── ProtocolViolation        the stream broke the protocol; the payload is never in the message
-    │   ├── StreamTruncated          the stream ended before its terminal event
-    │   └── StreamStalled            no event within the idle or total deadline
-    ├── SessionError
-    │   ├── SessionStoreUnavailable  Redis cannot be reached
-    │   ├── SessionBusy              another question of the same conversation is being answered
-    │   └── ChainConflict            the conversation moved on under this turn
-    ├── AuditUnavailable             an action cannot be recorded, so it is refused
-    └── EmbeddedServiceError         a service that the app starts itself did not come up
+"""The errors of the app, as a small tree below ``AsclepiusError``.
 
 A message says in English, for operators and API clients, what happened and what to do. It never holds patient text, a
 key or a server's payload. ``code`` and ``params`` identify the sentence that readers see, in their own language.
@@ -88,13 +70,13 @@ class ProviderError(AsclepiusError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The model server cannot be reached, fails, or is not a Responses server."""
+    """The model server cannot be reached, fails (5xx), or is not a Responses server."""
 
     code: ErrorCode = "model_server_unreachable"
 
 
 class ProviderRejected(ProviderError):
-    """The model server refused the request; sending it again unchanged will not help."""
+    """The model server refused the request (400, 401, 403, 404); sent again unchanged it would be refused again."""
 
     code: ErrorCode = "model_server_refused"
 
@@ -104,7 +86,7 @@ class ProviderRejected(ProviderError):
 
 
 class RateLimited(ProviderError):
-    """The model server asks to wait."""
+    """The model server asks to wait (429)."""
 
     code: ErrorCode = "model_server_busy"
 
@@ -118,7 +100,7 @@ class PreviousResponseNotFound(ProviderError):
 
 
 class ProtocolViolation(ProviderError):
-    """The stream sent something that the protocol does not allow."""
+    """The stream sent something that the protocol does not allow; the message never holds it."""
 
     code: ErrorCode = "answer_damaged"
 
