@@ -10,10 +10,10 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeVar
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import ValidationError
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -35,7 +35,7 @@ from chat_app.sessions.session_store import (
     is_session_id,
     new_session_id,
 )
-from chat_app.sessions.tallies import RedisTallies
+from chat_app.sessions.tallies import change_in_redis
 from chat_app.sessions.turn_journal import TurnJournal
 from tools.types import Frozen, Passage
 
@@ -49,7 +49,6 @@ _GONE: Final = "This conversation was deleted or has expired; a new question sta
 _MOVED_ON: Final = "This conversation went on elsewhere while the question was being answered; ask again."
 
 _logger = logging.getLogger(__name__)
-_fields: Final = TypeAdapter(dict[str, JsonValue])
 
 M = TypeVar("M", bound=Frozen)
 
@@ -82,7 +81,7 @@ class RedisSessionStore:
         self._index = UserIndex(self._redis, ttl)
         self.journal = TurnJournal(self._redis, max(ttl, _JOURNAL_SECONDS))
         self.ended_logins = EndedLogins(self._redis, _LOGIN_SECONDS)
-        self.tallies = RedisTallies(self._redis)
+        self.tallies = partial(change_in_redis, self._redis)
         self.held_files = HeldFiles(self._redis, self.journal.writer)
         self.corrupt_records = 0
         """Number of records that this process found unreadable and moved aside."""
@@ -282,8 +281,8 @@ class RedisSessionStore:
 
 def _flat(session: Session) -> list[str]:
     """Return the fields and values as Redis hashes take them, without fields that are None."""
-    values = _fields.validate_json(session.model_dump_json(exclude_none=True))
-    return [text for name, value in values.items() for text in (name, value if isinstance(value, str) else str(value))]
+    values = session.model_dump(mode="json", exclude_none=True)
+    return [text for name, value in values.items() for text in (name, str(value))]
 
 
 def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from redis.asyncio.client import Pipeline
@@ -61,31 +61,28 @@ def _applied(changes: Sequence[TallyChange], known: dict[str, Tally]) -> Changed
     return changed, raised
 
 
-class RedisTallies:
-    """The tallies in Redis."""
+async def change_in_redis(redis: BatchedRedis, changes: Sequence[TallyChange]) -> Changed:
+    """Make the changes at once for all processes. Raises ``SessionStoreUnavailable``."""
+    keys = {name: f"asclepius:tally:{name}" for change in changes for name in change.names}
 
-    def __init__(self, redis: BatchedRedis) -> None:
-        self._redis = redis
+    async def change(pipeline: Pipeline) -> Changed:
+        found = dict(zip(keys, map(_read, await pipeline.mget(keys.values())), strict=True))
+        changed, raised = _applied(changes, found)
+        pipeline.multi()  # type: ignore[no-untyped-call]
+        for name, (tally, lasts) in changed.items():
+            pipeline.set(keys[name], json.dumps(tally), ex=lasts)
+        return changed, raised
 
-    async def change(self, changes: Sequence[TallyChange]) -> Changed:
-        """Make the changes at once for all processes. Raises ``SessionStoreUnavailable``."""
-        keys = {name: f"asclepius:tally:{name}" for change in changes for name in change.names}
+    return await redis.transact(change, *keys.values())
 
-        async def change(pipeline: Pipeline) -> Changed:
-            found = dict(zip(keys, map(_read, await pipeline.mget(keys.values())), strict=True))
-            changed, raised = _applied(changes, found)
-            pipeline.multi()  # type: ignore[no-untyped-call]
-            for name, (tally, lasts) in changed.items():
-                pipeline.set(keys[name], json.dumps(tally), ex=lasts)
-            return changed, raised
 
-        return await self._redis.transact(change, *keys.values())
+ChangeTallies = Callable[[Sequence[TallyChange]], Awaitable[Changed]]
 
 
 class Tallies:
     """Tallies by name, in Redis or, while it cannot be reached, here. ``shared`` returns those of Redis once open."""
 
-    def __init__(self, shared: Callable[[], RedisTallies | None]) -> None:
+    def __init__(self, shared: Callable[[], ChangeTallies | None]) -> None:
         self._shared = shared
         self._known: dict[str, tuple[float, Tally]] = {}
         self._ask_again = 0.0
@@ -111,7 +108,7 @@ class Tallies:
         if shared is None or time.monotonic() < self._ask_again:
             return None
         try:
-            return await shared.change(changes)
+            return await shared(changes)
         except SessionStoreUnavailable:
             self._ask_again = time.monotonic() + _RETRY_SECONDS
             _logger.warning("Questions and logins are counted in each process while Redis cannot be reached.")
