@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -150,31 +151,28 @@ def _read(path: Path) -> dict[str, JsonValue]:
     return {}
 
 
+@dataclass
 class TraceFolder:
-    """The folder ``<save_dir>/<project>/``, in whose name characters that a file name cannot have are replaced.
+    """The folder ``<save_dir>/<project>/``, in whose name characters that a file name cannot have are replaced."""
 
-    Patients' text is written as it is with ``keep_text``, else only its shape is. A file of calls is rotated at
-    ``max_bytes``. A shared writer writes the files when none is given.
-    """
+    save_dir: Path | str
+    project_name: str
+    _: KW_ONLY
+    keep_text: bool = False
+    """Whether patients' text is written as it is; else only its shape is."""
+    writer: TraceWriter | None = None
+    """Writes the files; None for the shared one."""
+    max_bytes: int = MAX_BYTES
+    """Size at which a file of calls is rotated."""
 
-    def __init__(
-        self,
-        save_dir: Path | str,
-        project_name: str,
-        *,
-        keep_text: bool = False,
-        writer: TraceWriter | None = None,
-        max_bytes: int = MAX_BYTES,
-    ) -> None:
-        self.save_dir = Path(save_dir)
-        self.path = self.save_dir / _file_name(project_name)
-        self.keep_text = keep_text
-        self.max_bytes = max_bytes
-        self._writer = writer
+    @cached_property
+    def path(self) -> Path:
+        """The folder itself."""
+        return Path(self.save_dir, _file_name(self.project_name))
 
     def submit(self, job: Job) -> None:
         """Run ``job`` in the writer's thread."""
-        (self._writer or shared_writer()).submit(self.path, job)
+        (self.writer or shared_writer()).submit(self.path, job)
 
     def file(self, name: str, suffix: str) -> Path:
         """Return the file of ``name``, such as ``generator`` and ``_call.jsonl``."""
@@ -183,7 +181,7 @@ class TraceFolder:
     @cached_property
     def redactor(self) -> Redactor:
         """The redactor, whose hashes are the same in all runs and processes; reads a file on first use."""
-        return Redactor(key=shared_key(self.save_dir / _KEY_FILE), keep_text=self.keep_text)
+        return Redactor(key=shared_key(Path(self.save_dir, _KEY_FILE)), keep_text=self.keep_text)
 
 
 def _file_name(name: str) -> str:

@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -46,24 +47,24 @@ _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 2
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
 
 
+@dataclass(frozen=True, slots=True)
 class TurnRecorder:
     """Records turns with ``kit``; without one it does nothing."""
 
-    def __init__(self, kit: SpanKit | None = None, shut_down: Sequence[Callable[[], None]] = ()) -> None:
-        self._kit = kit
-        self._shut_down = shut_down
+    kit: SpanKit | None = None
+    shut_down: Sequence[Callable[[], None]] = ()
 
     def observe(self, events: AsyncGenerator[E, None]) -> AsyncGenerator[E, None]:
         """Record the ``AgentEvent``s or ``RunnerEvent``s of one turn while they are read.
 
         Closing the result closes ``events``.
         """
-        return events if self._kit is None else _observed(self._kit, events)
+        return events if self.kit is None else _observed(self.kit, events)
 
     async def aclose(self, timeout: float = 3.0) -> None:
         """Send queued spans; give up after ``timeout`` seconds."""
         # Daemons, so that a collector that does not answer cannot delay the end of the process.
-        threads = [threading.Thread(target=end, name="spans-shutdown", daemon=True) for end in self._shut_down]
+        threads = [threading.Thread(target=end, name="spans-shutdown", daemon=True) for end in self.shut_down]
         deadline = time.monotonic() + timeout
         for thread in threads:
             thread.start()
