@@ -7,7 +7,7 @@ told that the conversation was not saved.
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
@@ -45,51 +45,46 @@ NEW_CONVERSATION = Notice(
 )
 
 
+@dataclass(kw_only=True, slots=True)
 class Conversation:
     """One conversation during one turn."""
 
-    def __init__(
-        self,
-        *,
-        store: RedisSessionStore | None,
-        session: Session,
-        messages: Sequence[Message] = (),
-        retrieved: Sequence[tuple[int, Passage]] = (),
-        model_key: str = "",
-    ) -> None:
-        self._store = store
-        self._session = session
-        self._model_key = model_key
-        self.messages = tuple(messages)
-        self.retrieved: dict[int, Passage] = dict(retrieved)
-        self.notices: list[Notice] = []
+    store: RedisSessionStore | None
+    """None once it could not be reached, or has lost the conversation."""
+    session: Session
+    model_key: str
+    """The server and model of this turn."""
+    messages: Sequence[Message] = ()
+    retrieved: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    """What this conversation has retrieved, by number."""
+    notices: list[Notice] = field(default_factory=list[Notice])
 
     @property
     def id(self) -> str:
         """The conversation's id."""
-        return self._session.session_id
+        return self.session.session_id
 
     @property
     def vector_store_id(self) -> str | None:
         """The vector store that the conversation was last searched in."""
-        return self._session.vector_store_id
+        return self.session.vector_store_id
 
     def searched_in(self, vector_store_id: str | None) -> None:
         """Remember the vector store of this turn, which the session keeps when the turn is recorded."""
         if vector_store_id is not None:
-            self._session = self._session.model_copy(update={"vector_store_id": vector_store_id})
+            self.session = self.session.model_copy(update={"vector_store_id": vector_store_id})
 
     async def report(self, turn_id: str, state: StreamingState) -> None:
         """Store the progress of a turn for other processes; a store that cannot take it is ignored."""
-        if self._store is not None:
+        if self.store is not None:
             with suppress(SessionStoreUnavailable, ChainConflict):
-                await self._store.set_streaming_state(self.id, turn_id, state)
+                await self.store.set_streaming_state(self.id, turn_id, state)
 
     @property
     def previous_response_id(self) -> str | None:
         """The response that the next request chains to; None when the chain belongs to another server or model."""
-        session = self._session
-        return session.last_response_id if session.model_key == self._model_key else None
+        session = self.session
+        return session.last_response_id if session.model_key == self.model_key else None
 
     def transcript(self) -> tuple[dict[str, Any], ...]:
         """Return the conversation so far as input items, for a server that does not store it."""
@@ -106,9 +101,9 @@ class Conversation:
     async def number_passages(self, passages: Sequence[Passage]) -> tuple[int, ...]:
         """Return the number of each passage in this conversation, as ``citation_manager.PassageNumberer``."""
         numbers: tuple[int, ...] | None = None
-        if self._store is not None:
+        if self.store is not None:
             try:
-                numbers = await self._store.add_retrieved(self.id, passages)
+                numbers = await self.store.add_retrieved(self.id, passages)
             except SessionStoreUnavailable:
                 self._lost()
             except ChainConflict:
@@ -128,7 +123,7 @@ class Conversation:
         self, question: str, result: RunnerResult, citations: Sequence[str], *, turn_id: str | None = None
     ) -> None:
         """Save both messages and, when the answer is complete, advance the chain."""
-        if self._store is None:
+        if self.store is None:
             return
         answer = Message(
             role="assistant",
@@ -141,9 +136,9 @@ class Conversation:
         )
         try:
             asked = Message(role="user", content=question, turn_id=turn_id)
-            await self._append(self._store, asked, answer)
+            await self._append(self.store, asked, answer)
             if result.response_id not in {None, self.previous_response_id}:
-                await self._advance(self._store, result.response_id)
+                await self._advance(self.store, result.response_id)
         except SessionStoreUnavailable:
             self._lost()
         except ChainConflict:
@@ -157,20 +152,20 @@ class Conversation:
             raise
 
     async def _advance(self, store: RedisSessionStore, response_id: str | None) -> None:
-        session = self._session
+        session = self.session
         same_chain = self.previous_response_id is not None
         moved = session.model_copy(
             update={
                 "last_response_id": response_id,
                 "root_response_id": session.root_response_id if same_chain else response_id,
-                "model_key": self._model_key,
+                "model_key": self.model_key,
                 "agent_ready": True,
             }
         )
-        self._session = await store.update(moved, expected_last_response_id=session.last_response_id)
+        self.session = await store.update(moved, expected_last_response_id=session.last_response_id)
 
     def _lost(self, notice: Notice = NOT_SAVED) -> None:
-        self._store = None
+        self.store = None
         self.notices.append(notice)
 
 
@@ -197,8 +192,7 @@ class ChatManager:
                 conversation = await self._load(conversation_id, user_id, model_key, held)
             except SessionStoreUnavailable:
                 session = Session(session_id=_keep(conversation_id), user_id=user_id, model_key=model_key)
-                conversation = Conversation(store=None, session=session, model_key=model_key)
-                conversation.notices.append(NOT_SAVED)
+                conversation = Conversation(store=None, session=session, model_key=model_key, notices=[NOT_SAVED])
             yield conversation
 
     async def _load(self, wanted: str | None, user_id: str, key: str, held: AsyncExitStack) -> Conversation:
@@ -206,10 +200,8 @@ class ChatManager:
         if session is None:
             session = await self._create(wanted, user_id, key)
             await held.enter_async_context(self.store.lock(session.session_id, wait=self.lock_wait))
-            conversation = Conversation(store=self.store, session=session, model_key=key)
-            if wanted:
-                conversation.notices.append(NEW_CONVERSATION)
-            return conversation
+            notices = [NEW_CONVERSATION] if wanted else []
+            return Conversation(store=self.store, session=session, model_key=key, notices=notices)
         await held.enter_async_context(self.store.lock(session.session_id, wait=self.lock_wait))
         # Read again under the lock: the turn that held it may have advanced the chain.
         session = await self.store.get(session.session_id, user_id) or session
@@ -219,7 +211,7 @@ class ChatManager:
             store=self.store,
             session=session,
             messages=messages,
-            retrieved=[(r.number, r.passage) for r in retrieved],
+            retrieved={one.number: one.passage for one in retrieved},
             model_key=key,
         )
 

@@ -132,7 +132,7 @@ class OpenAIResponseManager:
                     async with self.queue.place(options.asked_at, options.turn_id) as notices:
                         async for notice in notices:
                             yield notice
-                        running = await self._run(request, conversation, answer, after=reporting)
+                        running = await self._run(request, answer, after=reporting)
                         for shown in answer.begin():
                             yield shown
                         async with running.started() as events:
@@ -146,8 +146,8 @@ class OpenAIResponseManager:
                 finally:
                     # Also on Stop, when nothing can be yielded any more: what was read is kept.
                     held = answer.finish()
-                    result = running.result if running else RunnerResult()
-                    await self._record(request, conversation, result, outcome, answer, after=reporting)
+                    result = (running.result if running else RunnerResult()).model_copy(update={"outcome": outcome})
+                    await self._record(request, answer, result, after=reporting)
                 for shown in (*held, *await self._checked(answer), *answer.end()):
                     yield shown
                 if outcome.kind == "failed" and self.route is not None:
@@ -159,9 +159,10 @@ class OpenAIResponseManager:
             yield TurnEnded(outcome=failed(busy), answer="")
 
     async def _run(
-        self, request: TurnRequest, conversation: Conversation, answer: TurnAnswer, *, after: asyncio.Task[None]
+        self, request: TurnRequest, answer: TurnAnswer, *, after: asyncio.Task[None]
     ) -> RunnerStreamingResult:
         """Return the run, not yet started: the new message, and the rest of the conversation by id or in full."""
+        conversation = answer.conversation
         asked = [message.content for message in conversation.messages if message.role == "user"]
         recent = [*asked[-_RECENT_QUESTIONS:], request.message]
         request = await request.prepare(request, recent) if request.prepare else request
@@ -262,23 +263,16 @@ class OpenAIResponseManager:
         return (checked,) if checked.unsupported else ()
 
     async def _record(
-        self,
-        request: TurnRequest,
-        conversation: Conversation,
-        result: RunnerResult,
-        outcome: Outcome,
-        answer: TurnAnswer,
-        *,
-        after: asyncio.Task[None],
+        self, request: TurnRequest, answer: TurnAnswer, result: RunnerResult, *, after: asyncio.Task[None]
     ) -> None:
         """Save the turn as the reader saw it; a second Stop does not interrupt that."""
-        seen = result.model_copy(update={"outcome": outcome})
 
         async def save() -> None:
-            await answer.record(request.message, seen, turn_id=request.options.turn_id)
+            await answer.record(request.message, result, turn_id=request.options.turn_id)
             await after
-            state = StreamingState(status=outcome.kind, chunk_count=answer.deltas, response_id=result.response_id)
-            await conversation.report(request.options.turn_id, state)
+            kind, response_id = result.outcome.kind, result.response_id
+            state = StreamingState(status=kind, chunk_count=answer.deltas, response_id=response_id)
+            await answer.conversation.report(request.options.turn_id, state)
 
         saving = asyncio.ensure_future(save())
         try:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from chat_app.agent.event_channel import MAX_CHARS, EventChannel
@@ -54,38 +55,28 @@ logger = logging.getLogger(__name__)
 _CANCELLED = "The call was cancelled because the response ended before it could be used."
 
 
+@dataclass(slots=True)
 class StreamManager:
-    """Drives ONE response: folds its events, passes on what they make known, and runs its tool calls.
+    """Drives ONE response: folds its events, passes on what they make known, and runs its tool calls."""
 
-    Args:
-        output: The generation, not yet streamed.
-        state: The run that the step belongs to.
-        channel: Where the step's events go.
-        tools: Runs the calls; None starts no tool.
-    """
-
-    def __init__(
-        self,
-        output: GeneratorOutput[Any],
-        state: RunState,
-        channel: EventChannel[RunnerEvent],
-        tools: ToolManager | None,
-    ) -> None:
-        self._output = output
-        self._state = state
-        self._channel = channel
-        self._tools = tools
-        self._number = len(state.steps) + 1
-        self._functions: list[Function] = []
-        self._outputs: dict[str, FunctionOutput] = {}
-        self._running: list[asyncio.Task[None]] = []
-        self._reasoning: list[str] = []
-        """Reasoning that has not been passed on yet."""
+    output: GeneratorOutput[Any]
+    """The generation, not yet streamed."""
+    state: RunState
+    """The run that the step belongs to."""
+    channel: EventChannel[RunnerEvent]
+    """Where the step's events go."""
+    tools: ToolManager | None
+    """Runs the calls; None starts no tool."""
+    _functions: list[Function] = field(default_factory=list[Function], init=False)
+    _outputs: dict[str, FunctionOutput] = field(default_factory=dict[str, FunctionOutput], init=False)
+    _running: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]], init=False)
+    _reasoning: list[str] = field(default_factory=list[str], init=False)
+    """Reasoning that has not been passed on yet."""
 
     @property
     def outcome(self) -> Outcome:
         """How the response ended."""
-        return self._output.outcome
+        return self.output.outcome
 
     async def run(self) -> list[FunctionOutput]:
         """Stream the response to its end and wait for its tools; return their outputs in call order.
@@ -109,10 +100,10 @@ class StreamManager:
     async def _follow(self, group: asyncio.TaskGroup) -> None:
         failure: ProviderError | None = None
         try:
-            async with aclosing(self._output.deliver()) as batches:
+            async with aclosing(self.output.deliver()) as batches:
                 async for batch in batches:
                     if isinstance(batch, Notice):
-                        await self._channel.put(batch)
+                        await self.channel.put(batch)
                     else:
                         await self._name(batch)
                         await self._take(batch, group)
@@ -121,26 +112,26 @@ class StreamManager:
             if isinstance(error, PreviousResponseNotFound):
                 raise
             logger.warning("A response ended early: %s", type(error).__name__)
-            await self._tell(self._output.fold.abandon(), group)
+            await self._tell(self.output.fold.abandon(), group)
         finally:
-            self._output.settle(failure)
-            if unknown := self._output.fold.unknown_events:
+            self.output.settle(failure)
+            if unknown := self.output.fold.unknown_events:
                 logger.info("The model server sent %d events of unknown types.", unknown)
 
     async def _name(self, batch: EventBatch) -> None:
         """Tell the run's caller the id of the response."""
-        if (tell := self._state.request.on_response) is not None:
+        if (tell := self.state.request.on_response) is not None:
             for event in batch:
                 if isinstance(event, ResponseLifecycleEvent) and event.response_id:
                     await tell(event.response_id)
 
     async def _take(self, batch: EventBatch, group: asyncio.TaskGroup) -> None:
         """Pass on what the events of one read make known, their text as few deltas."""
-        fold, include_raw = self._output.fold, self._state.request.include_raw
+        fold, include_raw = self.output.fold, self.state.request.include_raw
         for events in [[event] for event in batch] if include_raw else [batch]:
             updates = fold.apply_all(events)
             if include_raw:
-                await self._channel.put(RawResponsesStreamEvent.of(events[0]))
+                await self.channel.put(RawResponsesStreamEvent.of(events[0]))
             await self._tell(updates, group)
 
     async def _tell(self, updates: Sequence[Update], group: asyncio.TaskGroup) -> None:
@@ -151,7 +142,7 @@ class StreamManager:
                 text = await self._flushed(text)
                 await self._reasoned()
             if isinstance(update, TextUpdate):
-                text.append(self._state.add_text(update.item_id, update.text))
+                text.append(self.state.add_text(update.item_id, update.text))
                 size += len(text[-1])
                 if size >= MAX_CHARS:
                     # A compressed read may hold far more text than may wait for the reader.
@@ -163,7 +154,7 @@ class StreamManager:
 
     async def _flushed(self, text: Sequence[str]) -> list[str]:
         if text:
-            await self._channel.put(TextDelta(text=text[0] if len(text) == 1 else "".join(text)))
+            await self.channel.put(TextDelta(text=text[0] if len(text) == 1 else "".join(text)))
         return []
 
     async def _reasoned(self) -> None:
@@ -171,7 +162,7 @@ class StreamManager:
         item = ReasoningRunItem(text="".join(self._reasoning))
         self._reasoning.clear()
         if item.text.strip():
-            await self._channel.put(RunItemStreamEvent(name="agent.reasoning", item=item))
+            await self.channel.put(RunItemStreamEvent(name="agent.reasoning", item=item))
 
     async def _pass_on(self, update: OtherUpdate, group: asyncio.TaskGroup) -> None:
         match update:
@@ -179,11 +170,11 @@ class StreamManager:
                 cited = CitationReceived(
                     file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement
                 )
-                self._state.add_citation(cited)
-                await self._channel.put(cited)
+                self.state.add_citation(cited)
+                await self.channel.put(cited)
             case TextReplacement():
-                for event in self._state.replace_text(update.item_id, update.text):
-                    await self._channel.put(event)
+                for event in self.state.replace_text(update.item_id, update.text):
+                    await self.channel.put(event)
             case ToolCallReady():
                 await self._start(update, group)
             case FileSearchStarted():
@@ -199,36 +190,36 @@ class StreamManager:
         item = call.item
         function = Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
         self._functions.append(function)
-        if self._tools is not None:
+        if self.tools is not None:
             self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
-            await self._tool_start(function, self._tools.presentation(item.name))
-            self._running.append(group.create_task(self._execute(function, self._tools), name=f"tool {item.name}"))
+            await self._tool_start(function, self.tools.presentation(item.name))
+            self._running.append(group.create_task(self._execute(function, self.tools), name=f"tool {item.name}"))
 
     async def _execute(self, function: Function, tools: ToolManager) -> None:
         """Run one call and pass on its progress and output."""
-        request = self._state.request
+        request = self.state.request
         running = StreamingFunctionOutput(tools.stream(function, allowed=request.tools, given=request.given))
         async with aclosing(running.astream()) as items:
             async for item in items:
                 progress = ToolProgressRunItem(progress=item)
-                await self._channel.put(RunItemStreamEvent(name="agent.tool_call_progress", item=progress))
+                await self.channel.put(RunItemStreamEvent(name="agent.tool_call_progress", item=progress))
         self._outputs[function.call_id] = running.function_output
         await self._tool_output(running.function_output)
 
     async def _tool_start(self, function: Function, presentation: ToolPresentation) -> None:
         item = ToolCallRunItem(function=function, presentation=presentation)
-        await self._channel.put(RunItemStreamEvent(name="agent.tool_call_start", item=item))
+        await self.channel.put(RunItemStreamEvent(name="agent.tool_call_start", item=item))
 
     async def _tool_output(self, output: FunctionOutput) -> None:
         item = ToolOutputRunItem(function_output=output)
-        await self._channel.put(RunItemStreamEvent(name="agent.tool_call_complete", item=item))
+        await self.channel.put(RunItemStreamEvent(name="agent.tool_call_complete", item=item))
 
     async def _response_done(self) -> None:
         """Report the end of the response; cancel and report calls that can no longer be answered."""
-        fold = self._output.fold
+        fold = self.output.fold
         await self._reasoned()
-        item = LLMResponseItem(step=self._number, response_id=fold.response_id, text=fold.text)
-        await self._channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
+        item = LLMResponseItem(step=len(self.state.steps) + 1, response_id=fold.response_id, text=fold.text)
+        await self.channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
         if self.outcome.kind == "completed":
             return
         open_calls = [(f, t) for f, t in zip(self._functions, self._running, strict=False) if not t.done()]
@@ -237,11 +228,11 @@ class StreamManager:
             await self._tool_output(self._outputs[function.call_id])
 
     async def _step_done(self) -> list[FunctionOutput]:
-        fold, state = self._output.fold, self._state
+        fold, state = self.output.fold, self.state
         outputs = [self._outputs[f.call_id] for f in self._functions if f.call_id in self._outputs]
-        state.add_response(fold, final=self._output.data)
+        state.add_response(fold, final=self.output.data)
         step = StepOutput(
-            step=self._number,
+            step=len(state.steps) + 1,
             response_id=fold.response_id,
             text=fold.text,
             functions=tuple(self._functions),
@@ -249,5 +240,5 @@ class StreamManager:
         )
         state.steps.append(step)
         item = StepRunItem(step_output=step)
-        await self._channel.put(RunItemStreamEvent(name="agent.step_complete", item=item))
+        await self.channel.put(RunItemStreamEvent(name="agent.step_complete", item=item))
         return outputs

@@ -73,7 +73,7 @@ class TurnAnswer:
     """Turns the runner's events into the reader's, and keeps what has to be recorded."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+        self.conversation = conversation
         self.notices: Sequence[Notice] = ()
         """Shown before the answer."""
         self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
@@ -129,12 +129,12 @@ class TurnAnswer:
         cited = [reference.passage for reference in references.references]
         # What the server's own search found becomes part of the conversation when it is cited, and no sooner: a number
         # that the model was never given must not turn into a citation.
-        numbered = {passage.id for passage in self._conversation.retrieved.values()}
+        numbered = {passage.id for passage in self.conversation.retrieved.values()}
         found = [passage for passage in cited if passage.id not in numbered]
         if found:
-            await self._conversation.number_passages(found)
+            await self.conversation.number_passages(found)
         seen = result.model_copy(update={"answer": str(self.text)})
-        await self._conversation.record(question, seen, [passage.id for passage in cited], turn_id=turn_id)
+        await self.conversation.record(question, seen, [passage.id for passage in cited], turn_id=turn_id)
 
     def _kept(self, events: list[CitedEvent]) -> Sequence[AgentEvent]:
         for event in events:
@@ -144,6 +144,6 @@ class TurnAnswer:
         return events
 
     def _new_notices(self) -> Sequence[Notice]:
-        fresh = self._conversation.notices[self._notified :]
+        fresh = self.conversation.notices[self._notified :]
         self._notified += len(fresh)
         return fresh

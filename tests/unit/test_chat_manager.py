@@ -112,12 +112,12 @@ async def test_a_store_that_fails_in_the_middle_of_a_turn_is_noticed_once(store:
     chats = ChatManager(store)
     async with chats.open(None, "anna", model_key="a") as talk:
         assert await talk.number_passages([passage("a:1")]) == (1,)
-        talk._store = RedisSessionStore(NOWHERE)
+        talk.store = RedisSessionStore(NOWHERE)
         assert await talk.number_passages([passage("b:1"), passage("a:1")]) == (2, 1)
         await talk.record("1?", said("One.", "resp_1"), [])
         assert talk.notices == [NOT_SAVED]
     async with chats.open(None, "anna", model_key="a") as talk:
-        talk._store = RedisSessionStore(NOWHERE)
+        talk.store = RedisSessionStore(NOWHERE)
         await talk.record("1?", said("One.", "resp_1"), [])
         await talk.record("2?", said("Two.", "resp_2"), [])
         assert talk.notices == [NOT_SAVED]
