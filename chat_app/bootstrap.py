@@ -177,9 +177,7 @@ async def open_app(
 
     Servers that are set by URL are not contacted; the part that needs one reports its absence when it is used.
 
-    Raises:
-        ConfigurationError: The settings are unsafe.
-        EmbeddedServiceError: A service does not start.
+    Raises ``ConfigurationError`` for unsafe settings, and ``EmbeddedServiceError`` when a service does not start.
     """
     settings.check()
     servers = listed_servers(settings.model.mcp_servers)

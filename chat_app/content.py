@@ -34,9 +34,7 @@ async def open_content(
 ) -> AsyncGenerator[Content]:
     """Start the services that no URL replaces, as the app does, and open their content.
 
-    Raises:
-        ConfigurationError: The settings are unsafe.
-        EmbeddedServiceError: A service does not start.
+    Raises ``ConfigurationError`` for unsafe settings, and ``EmbeddedServiceError`` when a service does not start.
     """
     settings.check()
     async with embedded_services(settings, on_progress=on_progress) as services:

@@ -20,10 +20,8 @@ def protect(data_dir: Path) -> int:
     """Create ``data_dir`` for this user only, try to write, and withdraw all rights of other users on its contents.
 
     Also sets the process's umask, so that new files are private. Returns how many files and folders others had rights
-    on; a log entry reports them, and those whose rights this user cannot change.
-
-    Raises:
-        ConfigurationError: The directory cannot be written, or its disk is full.
+    on; a log entry reports them, and those whose rights this user cannot change. Raises ``ConfigurationError`` when the
+    directory cannot be written, or its disk is full.
     """
     os.umask(PRIVATE_UMASK)
     _require_writable(data_dir)

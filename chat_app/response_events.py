@@ -169,12 +169,9 @@ LAST: Final = (ResponseTerminalEvent, ErrorEvent)
 E = TypeVar("E", bound=StreamEvent)
 
 
-def _types(event: type[ModelEvent]) -> tuple[str, ...]:
-    """Return the types that an event's class represents; none for unknown types."""
-    return get_args(event.model_fields["type"].annotation)
-
-
-_EVENTS: dict[str, type[ModelEvent]] = {kind: event for event in get_args(ModelEvent) for kind in _types(event)}
+_EVENTS: dict[str, type[ModelEvent]] = {
+    kind: event for event in get_args(ModelEvent) for kind in get_args(event.model_fields["type"].annotation)
+}
 _NUMBERS = frozenset({int, type(None)})
 _DELTA_FIELDS: Final = ("sequence_number", "item_id", "output_index", "content_index", "delta")
 

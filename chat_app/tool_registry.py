@@ -27,8 +27,7 @@ def registered_tools(
 ) -> list[FunctionTool]:
     """Return every tool of the app; ``named`` are the values of ``ASCLEPIUS_TOOLS``.
 
-    Raises:
-        ConfigurationError: A custom tool cannot be imported, is no tool, or has the name of another one.
+    Raises ``ConfigurationError`` when a custom tool cannot be imported, is no tool, or has the name of another one.
     """
     tools = [*built_in_tools(drugs, guidelines), *custom_tools(named)]
     names = [tool.name for tool in tools]

@@ -15,7 +15,7 @@ from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.turn import ConsultResult, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
-from chat_app.answer_options import AnswerLanguage, ConsultOptions
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
@@ -83,10 +83,7 @@ class AsclepiusHealthcareAgent:
     def consult(self, message: str, options: ConsultOptions | None = None) -> AsyncGenerator[AgentEvent, None]:
         """Answer ``message`` as a stream of events; closing the stream stops the turn.
 
-        Failures after the first event are the turn's outcome.
-
-        Raises:
-            InputRejected: The message is empty or too long; raised at once.
+        Raises ``InputRejected`` at once for a message that is empty or too long. Later failures are the turn's outcome.
         """
         return self.responses.process_streaming_query(self._request(message, options or ConsultOptions()))
 
@@ -245,7 +242,7 @@ class AsclepiusHealthcareAgent:
                 "guidelines": guidelines,
                 "drugs": drugs,
                 "length": options.length,
-                "language": _english_name(options.language),
+                "language": "" if options.language == "auto" else str(Locale.parse(options.language).english_name),
                 "some": bool(options.documents),
                 "own": options.scope is not None,
             },
@@ -256,8 +253,3 @@ class AsclepiusHealthcareAgent:
         documents = {DOCUMENTS: options.documents} if options.documents else {}
         values = documents | ({SCOPE: options.scope} if options.scope else {})
         return dict.fromkeys(self.tool_manager.names("guidelines"), values) if values else {}
-
-
-def _english_name(language: AnswerLanguage) -> str:
-    """Return the language's name for the model; empty for that of the question."""
-    return "" if language == "auto" else str(Locale.parse(language).english_name)

@@ -182,10 +182,8 @@ class ChatManager:
     ) -> AsyncGenerator[Conversation, None]:
         """Lock the conversation for this turn; a new one when ``conversation_id`` is None or unknown to this user.
 
-        ``model_key`` identifies the server and model of the chain.
-
-        Raises:
-            SessionBusy: Another question of the conversation is still being answered.
+        ``model_key`` identifies the server and model of the chain. Raises ``SessionBusy`` when another question of the
+        conversation is still being answered.
         """
         async with AsyncExitStack() as held:
             try:

@@ -84,9 +84,7 @@ class GuidelineRoute:
     async def sync(self, progress: Progress | None = None) -> SyncReport:
         """Upload new and changed guidelines, delete removed ones, and wait until the server can search them.
 
-        Raises:
-            ProviderRejected: The server has no vector stores.
-            AsclepiusError: See ``HostedSearch.sync``.
+        Raises ``ProviderRejected`` when the server has no vector stores, and like ``HostedSearch.sync``.
         """
         if not await self._hosted.available():
             raise ProviderRejected(

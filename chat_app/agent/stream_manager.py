@@ -81,8 +81,7 @@ class StreamManager:
     async def run(self) -> list[FunctionOutput]:
         """Stream the response to its end and wait for its tools; return their outputs in call order.
 
-        Raises:
-            PreviousResponseNotFound: The chain is gone; nothing of the answer has arrived.
+        Raises ``PreviousResponseNotFound`` when the chain is gone; nothing of the answer has arrived then.
         """
         gone: PreviousResponseNotFound | None = None
         async with asyncio.TaskGroup() as group:

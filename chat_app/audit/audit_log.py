@@ -62,8 +62,7 @@ class AuditLog:
     async def record(self, action: AuditAction, actor: str, **details: Unpack[AuditDetails]) -> None:
         """Append one entry with the time and ``client_address``; ``actor`` is the user, or ``system``.
 
-        Raises:
-            AuditUnavailable: The entry cannot be written, so the action must not happen.
+        Raises ``AuditUnavailable`` when the entry cannot be written, so the action must not happen.
         """
 
     async def catch_up(self) -> None:

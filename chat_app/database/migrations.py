@@ -36,11 +36,7 @@ async def migrated_database(settings: Settings) -> AsyncGenerator[AsyncEngine]:
 
 
 async def migrate(engine: AsyncEngine) -> None:
-    """Bring the database to this version's schema.
-
-    Raises:
-        ConfigurationError: A newer version wrote the database.
-    """
+    """Bring the database to this version's schema. Raises ``ConfigurationError`` when a newer version wrote it."""
     async with engine.begin() as connection:
         await connection.run_sync(lock_database)
         await connection.run_sync(_upgrade)

@@ -63,19 +63,14 @@ async def exchange(name: str, server: RemoteServer, ask: Callable[[ClientSession
                 await session.initialize()
                 return await ask(session)
     except Exception as error:  # noqa: BLE001 - the boundary to code that is not ours
-        cause = _first(error)
+        cause: Exception = error
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
         if isinstance(cause, ToolError):
             raise cause from None
         logger.warning("The MCP server %s failed: %s", name, type(cause).__name__)
         raise ToolUnavailable(f"The MCP server {name} cannot be reached, or did not answer as it should.") from None
     raise ToolError(f"The MCP server {name} sent more than {MOST_BYTES:,} bytes; ask for less.")
-
-
-def _first(error: Exception) -> Exception:
-    """Return the error that a task group wrapped."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 @asynccontextmanager

@@ -32,11 +32,7 @@ def metrics_of(settings: DiagnosticsSettings) -> AppMetrics | None:
 
 @asynccontextmanager
 async def metrics_served(metrics: AppMetrics | None, settings: DiagnosticsSettings) -> AsyncGenerator[None, None]:
-    """Serve ``metrics`` during the block.
-
-    Raises:
-        ConfigurationError: The port is taken.
-    """
+    """Serve ``metrics`` during the block. Raises ``ConfigurationError`` when the port is taken."""
     if metrics is None or settings.metrics_port is None:
         yield
         return

@@ -120,7 +120,11 @@ class HostedPassages:
     async def _sentences(self, version: Version) -> _Sentences:
         known = self._versions.pop(version, None)
         if known is None:
-            passages = await self._read(version)
+            try:
+                passages = await self._passages_of(*version)
+            except (ToolError, OSError) as error:
+                logger.warning("Stored passages could not be read for a search result: %s", type(error).__name__)
+                passages = ()
             # A long guideline has some thousand sentences: too many for the event loop.
             known = await asyncio.to_thread(_Sentences, passages)
             if not passages:
@@ -129,10 +133,3 @@ class HostedPassages:
         while len(self._versions) > _MOST_VERSIONS:
             self._versions.popitem(last=False)
         return known
-
-    async def _read(self, version: Version) -> Sequence[Passage]:
-        try:
-            return await self._passages_of(*version)
-        except (ToolError, OSError) as error:
-            logger.warning("Stored passages could not be read for a search result: %s", type(error).__name__)
-            return ()
