@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from os import killpg
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import httpx
@@ -137,28 +137,23 @@ async def _end(process: Process) -> None:
 async def _over_http(server: HttpServer, allowance: _Allowance) -> AsyncGenerator[Streams]:
     headers = {name: value.get_secret_value() for name, value in server.headers.items()}
     headers["accept-encoding"] = "identity"
+
+    async def limit(response: httpx.Response) -> None:
+        # The full size of a compressed body is unknown.
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise httpx.DecodingError("a compressed body was not asked for")
+        assert isinstance(response.stream, httpx.AsyncByteStream), "it is read asynchronously"  # noqa: S101
+        response.stream = _Counted(response.stream, allowance)
+
+    hooks: dict[str, list[Callable[..., Any]]] = {"response": [limit]}
     async with (
-        httpx.AsyncClient(transport=_Transport(allowance), headers=headers, timeout=server.timeout) as client,
+        # With a transport of its own it goes through no proxy of the environment.
+        httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(), event_hooks=hooks, headers=headers, timeout=server.timeout
+        ) as client,
         streamable_http_client(server.url, http_client=client) as (incoming, outgoing, _),
     ):
         yield incoming, outgoing
-
-
-class _Transport(httpx.AsyncHTTPTransport):
-    """Limits the bytes of a response; refuses compressed bodies, whose full size is unknown."""
-
-    def __init__(self, allowance: _Allowance) -> None:
-        super().__init__()
-        self._allowance = allowance
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await super().handle_async_request(request)
-        if response.headers.get("content-encoding", "identity") != "identity":
-            await response.aclose()
-            raise httpx.DecodingError("a compressed body was not asked for")
-        assert isinstance(response.stream, httpx.AsyncByteStream), "it is read asynchronously"  # noqa: S101
-        response.stream = _Counted(response.stream, self._allowance)
-        return response
 
 
 @dataclass
