@@ -138,16 +138,12 @@ return {moved, 'ok'}
 """ARGV: ttl, user"""
 
 PUT_SESSION_ASIDE: Final = """
-if not gone() then
-  for i = 2, 5 do
-    if redis.call('EXISTS', KEYS[i]) == 1 then
-      redis.call('RENAME', KEYS[i], KEYS[i + 5])
-      redis.call('EXPIRE', KEYS[i + 5], ttl)
-    end
-  end
-  put_aside(1)
+if gone() then return {moved, 'ok'} end
+local whole = moved + 1
+for i = 1, 5 do
+  if redis.call('EXISTS', KEYS[i]) == 1 then put_aside(i) end
 end
-return {moved, 'ok'}
+return {whole, 'ok'}
 """
 """ARGV: ttl. The whole conversation goes with its record: nobody can be shown to own the rest of it."""
 
@@ -156,8 +152,8 @@ local i = tonumber(ARGV[2])
 local removed = 0
 if i == 2 then
   removed = redis.call('LREM', KEYS[i], 1, ARGV[4])
-else
-  if redis.call('HGET', KEYS[i], ARGV[3]) == ARGV[4] then removed = redis.call('HDEL', KEYS[i], ARGV[3]) end
+elseif redis.call('HGET', KEYS[i], ARGV[3]) == ARGV[4] then
+  removed = redis.call('HDEL', KEYS[i], ARGV[3])
 end
 if removed > 0 then
   if redis.call('TYPE', KEYS[i + 5]).ok ~= 'list' then redis.call('DEL', KEYS[i + 5]) end

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from chat_app.background import in_background
@@ -74,7 +74,10 @@ class _Lock:
 
     async def hold_until(self, ended: asyncio.Event) -> None:
         """Renews the lock until ``ended``, then removes it: in one task, so that no renewal comes after the end."""
-        while not await _set_within(ended, LOCK_SECONDS / _RENEWALS_PER_LIFE):
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), LOCK_SECONDS / _RENEWALS_PER_LIFE)
+                break
             try:
                 renewed = await self._renewal(keys=[self._key], args=[self._token, self._milliseconds])
             except SessionStoreUnavailable:
@@ -98,11 +101,3 @@ class _Lock:
             await self._removal(keys=[self._key], args=[self._token])
         except SessionStoreUnavailable:
             _logger.info("A conversation's lock could not be given back; it expires by itself")
-
-
-async def _set_within(event: asyncio.Event, seconds: float) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            return await event.wait()
-    except TimeoutError:
-        return False
