@@ -194,24 +194,19 @@ class ChatManager:
             yield conversation
 
     async def _load(self, wanted: str | None, user_id: str, key: str, held: AsyncExitStack) -> Conversation:
-        session = await self.store.get(wanted, user_id) if wanted else None
-        if session is None:
-            session = await self._create(wanted, user_id, key)
-            await held.enter_async_context(self.store.lock(session.session_id, wait=self.lock_wait))
-            notices = [NEW_CONVERSATION] if wanted else []
-            return Conversation(store=self.store, session=session, model_key=key, notices=notices)
-        await held.enter_async_context(self.store.lock(session.session_id, wait=self.lock_wait))
-        # Read again under the lock: the turn that held it may have advanced the chain.
-        session = await self.store.get(session.session_id, user_id) or session
-        messages = await self.store.messages(session.session_id, limit=TRANSCRIPT_MESSAGES)
-        retrieved = await self.store.retrieved(session.session_id)
-        return Conversation(
-            store=self.store,
-            session=session,
-            messages=messages,
-            retrieved={one.number: one.passage for one in retrieved},
-            model_key=key,
+        known = await self.store.get(wanted, user_id) if wanted else None
+        conversation = Conversation(
+            store=self.store, session=known or await self._create(wanted, user_id, key), model_key=key
         )
+        await held.enter_async_context(self.store.lock(conversation.id, wait=self.lock_wait))
+        if known is not None:
+            # Read again under the lock: the turn that held it may have advanced the chain.
+            conversation.session = await self.store.get(conversation.id, user_id) or known
+            conversation.messages = await self.store.messages(conversation.id, limit=TRANSCRIPT_MESSAGES)
+            conversation.retrieved = await self.store.retrieved(conversation.id)
+        elif wanted:
+            conversation.notices.append(NEW_CONVERSATION)
+        return conversation
 
     async def _create(self, wanted: str | None, user_id: str, key: str) -> Session:
         """Create a conversation, under the requested id if it is free: it may have been assigned but not saved."""

@@ -28,7 +28,6 @@ from chat_app.sessions.session_index import UserIndex
 from chat_app.sessions.session_lock import session_lock
 from chat_app.sessions.session_store import (
     Message,
-    RetrievedPassage,
     Session,
     SessionSummary,
     StreamingState,
@@ -171,21 +170,21 @@ class RedisSessionStore:
         reply = await self._write(redis_scripts.ADD_RETRIEVED, session_id, *pairs)
         return tuple(int(number) for number in reply[0])
 
-    async def retrieved(self, session_id: str) -> tuple[RetrievedPassage, ...]:
-        """Return all passages that the conversation has retrieved, sorted by number."""
+    async def retrieved(self, session_id: str) -> dict[int, Passage]:
+        """Return all passages that the conversation has retrieved by their numbers, which the model's markers have."""
         _, flat_numbers, flat_passages = await self._run(redis_scripts.RETRIEVED, session_id)
         numbers = _pairs(flat_numbers)
-        found: list[RetrievedPassage] = []
+        found: dict[int, Passage] = {}
         for name, text in _pairs(flat_passages).items():
             passage = await self._parsed(Passage, session_id, "passages", name, text)
             number = numbers.get(name, b"")
             if passage is None:
                 continue
             if number.isdigit() and int(number) > 0:
-                found.append(RetrievedPassage(number=int(number), passage=passage))
+                found[int(number)] = passage
             else:
                 await self._put_aside(session_id, "numbers", name, number)
-        return tuple(sorted(found, key=lambda item: item.number))
+        return dict(sorted(found.items()))
 
     async def set_streaming_state(self, session_id: str, request_id: str, state: StreamingState) -> None:
         """Store the progress of the answer to ``request_id``."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, Field
 
 from chat_app.events import OutcomeKind
-from tools.types import Frozen, Passage
+from tools.types import Frozen
 
 SCHEMA_VERSION = 1
 _SESSION_ID = re.compile(r"session_[0-9a-f]{32}")
@@ -79,13 +79,6 @@ class SessionSummary(Frozen):
     session: Session
     opening: Message | None = None
     """The oldest stored message, usually the first question."""
-
-
-class RetrievedPassage(Frozen):
-    """A passage that this conversation has retrieved, with its number in the model's markers."""
-
-    number: int = Field(ge=1)
-    passage: Passage
 
 
 class ResumableTurn(Frozen):

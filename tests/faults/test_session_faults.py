@@ -316,7 +316,7 @@ async def test_one_unreadable_entry_costs_only_itself(
     await redis.hset(key(session, "streaming"), "r", "null")
 
     assert await store.messages(session.session_id) == (good,)
-    assert [item.passage.id for item in await store.retrieved(session.session_id)] == ["a"]
+    assert [item.id for item in (await store.retrieved(session.session_id)).values()] == ["a"]
     assert await store.streaming_state(session.session_id, "r") is None
     assert store.corrupt_records == 4
     assert await redis.lrange(key(session, "messages:aside"), 0, -1) == [b'{"role": "wizard"}']

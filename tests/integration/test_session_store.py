@@ -179,8 +179,8 @@ async def test_a_passage_keeps_its_number_for_the_whole_conversation(
     assert await other.add_retrieved(session.session_id, [passage("c"), passage("b", "changed")]) == (3, 2)
     assert await store.add_retrieved(session.session_id, []) == ()
     found = await store.retrieved(session.session_id)
-    assert [(item.number, item.passage.id) for item in found] == [(1, "a"), (2, "b"), (3, "c")]
-    assert found[1].passage == passage("b"), "an answer already cites the first content"
+    assert [(number, item.id) for number, item in found.items()] == [(1, "a"), (2, "b"), (3, "c")]
+    assert found[2] == passage("b"), "an answer already cites the first content"
 
 
 async def test_numbers_stay_unique_when_two_stores_retrieve_at_once(
@@ -199,7 +199,7 @@ async def test_numbers_stay_unique_when_two_stores_retrieve_at_once(
         for item, number in zip(batch, numbers, strict=True)
     }
     assert sorted(number for _, number in given) == list(range(1, 41))
-    assert {(item.passage.id, item.number) for item in await store.retrieved(session.session_id)} == given
+    assert {(item.id, number) for number, item in (await store.retrieved(session.session_id)).items()} == given
 
 
 async def test_a_streaming_state_is_read_by_another_process(store: RedisSessionStore, other: RedisSessionStore) -> None:

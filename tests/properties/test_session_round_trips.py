@@ -109,6 +109,6 @@ async def test_any_passages_keep_first_content_and_a_number_of_their_own(
             for item, number in zip(batch, numbers, strict=True):
                 assert first.setdefault(item.id, (len(first) + 1, item))[0] == number
         found = await store.retrieved(session.session_id)
-        assert [(item.number, item.passage) for item in found] == sorted(first.values(), key=lambda pair: pair[0])
+        assert list(found.items()) == sorted(first.values(), key=lambda pair: pair[0])
 
     await with_store(check)

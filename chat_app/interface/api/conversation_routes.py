@@ -79,7 +79,7 @@ async def read_conversation(runtime: ServedRuntime, user: User, conversation_id:
     if session is None:
         raise NotOwner
     messages = await store.messages(session.session_id)
-    passages = {found.passage.id: found.passage for found in await store.retrieved(session.session_id)}
+    passages = {found.id: found for found in (await store.retrieved(session.session_id)).values()}
     summary = _summary(runtime, user, SessionSummary(session=session, opening=next(iter(messages), None)))
     shown = tuple(_message(message, passages) for message in messages)
     return StoredConversation(**summary.model_dump(), messages=shown)

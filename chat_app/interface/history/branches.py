@@ -107,7 +107,7 @@ async def fork(
     made = await store.create(user_id, vector_store_id=session.vector_store_id, model_key=session.model_key)
     await store.append_messages(made.session_id, kept)
     if retrieved := await store.retrieved(conversation_id):
-        await store.add_retrieved(made.session_id, [entry.passage for entry in retrieved])
+        await store.add_retrieved(made.session_id, list(retrieved.values()))
     answered = [message.response_id for message in kept if message.role == "assistant" and message.response_id]
     if answered:
         moved = made.model_copy(update={"last_response_id": answered[-1], "root_response_id": session.root_response_id})
