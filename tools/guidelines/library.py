@@ -20,6 +20,7 @@ from tools.guidelines.models import (
     FolderReport,
     GuidelineSearchResult,
     IngestProgress,
+    Progress,
     RefusedFile,
     SearchFilter,
 )
@@ -33,8 +34,6 @@ from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import Expand, QueryExpansion
 from tools.milvus.connection import MilvusConnection
 from tools.types import Passage
-
-Progress = Callable[[IngestProgress], None]
 
 DEMO_FOLDER = Path(__file__).parent / "demo"
 SEARCH_SECONDS = 10.0
@@ -121,11 +120,10 @@ class GuidelineLibrary:
         with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
         cannot be written. ``progress`` is called in the event loop, page by page.
         """
-        if scope is not None:
-            return await self._ingester.add(path, progress, scope)
 
         def note(at: IngestProgress) -> None:
-            self._ingesting[path] = at
+            if scope is None:
+                self._ingesting[path] = at
             if progress is not None:
                 progress(at)
 
@@ -253,11 +251,7 @@ class GuidelineLibrary:
 
     async def check_index(self) -> list[str]:
         """Why no search can be answered; empty when it can, whatever is wrong with single documents."""
-        try:
-            await self._run(self._retriever.check, seconds=SEARCH_SECONDS)
-        except (ToolUnavailable, IndexMismatch) as error:
-            return [str(error)]
-        return []
+        return await self._checked(self._retriever.check)
 
     async def check(self) -> list[str]:
         """Return each fault of the library as a sentence that names the remedy; empty when there is none."""
@@ -267,9 +261,9 @@ class GuidelineLibrary:
         """Return the same for what belongs to conversations, without saying what that is."""
         return await self._checked(self._searcher.own_problems)
 
-    async def _checked(self, problems: Callable[[], list[str]]) -> list[str]:
+    async def _checked(self, problems: Callable[[], list[str] | None]) -> list[str]:
         try:
-            return await self._run(problems, seconds=SEARCH_SECONDS)
+            return await self._run(problems, seconds=SEARCH_SECONDS) or []
         except (ToolUnavailable, IndexMismatch) as error:
             return [str(error)]
 

@@ -4,6 +4,7 @@ All are plain data. A *document* is a guideline under one id; each changed file 
 the hash of its bytes. Passages belong to a version, so an old answer keeps the words it cited.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
@@ -81,6 +82,9 @@ class IngestProgress(Frozen):
     stage: IngestStage
     done: int = 0
     total: int = 0
+
+
+Progress = Callable[[IngestProgress], None]
 
 
 class SearchFilter(Frozen):

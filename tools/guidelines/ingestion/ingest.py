@@ -7,14 +7,15 @@ The next change of the library removes what a dead run left, and a version that 
 
 import asyncio
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from threading import get_ident
 
 from tools.documents.models import READER, Extraction
 from tools.errors import SourceRejected
-from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage
+from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage, Progress
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import as_document, current_version, document_of, passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
@@ -32,7 +33,6 @@ SUFFIXES = {
 }
 """Endings of files that are read, with the one by which each format is known here."""
 MAX_FILE_BYTES = 200_000_000
-Progress = Callable[[IngestProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +57,22 @@ class SourceFile:
         return VersionRef(self.document, hashlib.sha256(f"{READER}:{self.sha256}".encode()).hexdigest()[:12])
 
 
-def in_loop(progress: Progress | None) -> Progress | None:
-    """Return ``progress`` for a thread: it is called in the running event loop, where the caller expects it."""
-    if progress is None:
-        return None
-    loop = asyncio.get_running_loop()
-
-    def call(event: IngestProgress) -> None:
-        loop.call_soon_threadsafe(progress, event)
-
-    return call
-
-
 class Reporter:
-    """Turns counts into ``IngestProgress`` of one file."""
+    """Reports how far one file is: from any thread, and always in the event loop in which it was made."""
 
     def __init__(self, file_name: str, progress: Progress | None) -> None:
         self._file_name = file_name
         self._progress = progress
+        self._loop, self._thread = asyncio.get_running_loop(), get_ident()
 
     def __call__(self, stage: IngestStage, done: int, total: int) -> None:
         """Report progress to the listener, if there is one."""
         if self._progress is not None:
-            self._progress(IngestProgress(file_name=self._file_name, stage=stage, done=done, total=total))
-
-    def stage(self, stage: IngestStage) -> Callable[[int, int], None]:
-        """Return a callback for the counts of one stage."""
-        return lambda done, total: self(stage, done, total)
+            at = IngestProgress(file_name=self._file_name, stage=stage, done=done, total=total)
+            if get_ident() == self._thread:
+                self._progress(at)
+            else:
+                self._loop.call_soon_threadsafe(self._progress, at)
 
 
 def check_source(path: Path) -> SourceFile:
@@ -217,7 +206,7 @@ def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, repor
     found = store.indexed_terms(ref)
     retriever.terms.add(
         [PassageRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages],
-        progress=report.stage("indexing"),
+        progress=partial(report, "indexing"),
     )
 
 

@@ -6,7 +6,6 @@ time, because each may take gigabytes. Messages that leave a conversation never 
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines.ingestion import ingest
-from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, IngestProgress, RefusedFile
+from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, Progress, RefusedFile
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import current_version, document_of
@@ -26,8 +25,6 @@ from tools.guidelines.storage.scopes import Scope, own_id
 from tools.guidelines.storage.shelves import Shelf, Shelves
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[IngestProgress], None]
 
 MOST_OWN = 20
 """Files that one conversation can have."""
@@ -96,9 +93,8 @@ class Ingester:
     async def _take(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> Document:
         report = ingest.Reporter(source.file_name, progress)
         facts = await self._read(store, source, report)
-        in_thread = ingest.Reporter(source.file_name, ingest.in_loop(progress))
         async with self._changing:
-            document = await self._run(lambda: ingest.publish(store, self._retriever, source, facts, in_thread))
+            document = await self._run(lambda: ingest.publish(store, self._retriever, source, facts, report))
         report("done", document.pages, document.pages)
         return document
 
@@ -113,7 +109,7 @@ class Ingester:
             job = ExtractJob(path=source.path.absolute(), suffix=source.suffix, title=source.title, out=made)
             try:
                 async with self._reading:
-                    await run_job(job, progress=report.stage("reading"))
+                    await run_job(job, progress=partial(report, "reading"))
             except SourceRejected as error:
                 raise SourceRejected(f"{source.file_name}: {error}", code=error.code, params=error.params) from None
             await self._run(lambda: store.save_version(source.ref, made))
@@ -153,7 +149,7 @@ class Ingester:
     def clean_up(self) -> None:
         """Mends what killed runs left, unless another process is changing the library: then it is its own business."""
         store = self._shelves.library.store
-        with store.locked_if_free() as mine:
+        with store.locked(wait=False) as mine:
             if mine:
                 store.clear_scratch()
                 ingest.clean_up(store, self._retriever)
@@ -185,8 +181,9 @@ class Ingester:
             try:
                 source = await self._run(partial(ingest.stored_source, shelf.store, record, version))
                 if version.reader == READER and shelf.store.is_whole(source.ref):
+                    report = ingest.Reporter(source.file_name, progress)
                     async with self._changing:
-                        await self._run(partial(self._write, shelf.store, source, ingest.in_loop(progress)))
+                        await self._run(partial(self._write, shelf.store, source, report))
                     documents.append(document_of(record, version))
                 else:
                     documents.append(await self._take(shelf.store, source, progress))
@@ -199,9 +196,8 @@ class Ingester:
             self._retriever.drop()
             self._retriever.check()
 
-    def _write(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> None:
+    def _write(self, store: LibraryStore, source: ingest.SourceFile, report: ingest.Reporter) -> None:
         with store.locked():
-            report = ingest.Reporter(source.file_name, progress)
             ingest.write_rows(store, self._retriever, source.ref, report)
 
 

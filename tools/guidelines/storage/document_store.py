@@ -100,10 +100,6 @@ class LibraryStore:
         """Return the folder of the version's pages and passages."""
         return self.folder / "versions" / str(ref)
 
-    def has_version(self, ref: VersionRef) -> bool:
-        """Return whether the version is stored."""
-        return self.version_folder(ref).is_dir()
-
     def is_whole(self, ref: VersionRef) -> bool:
         """Return whether all files of the version exist and can be read; others are read again."""
         lexicon = self.lexicon(ref)
@@ -215,24 +211,19 @@ class LibraryStore:
                     shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
-    def locked(self) -> Generator[None]:
-        """Hold the library for changes, waiting for another process that does; a dead process holds nothing."""
-        self._make()
-        with (self.folder / "lock").open("a") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+    def locked(self, *, wait: bool = True) -> Generator[bool]:
+        """Hold the library for changes and yield whether it is held: not without ``wait`` while another process does.
 
-    @contextmanager
-    def locked_if_free(self) -> Generator[bool]:
-        """Hold the library if no other process does; yield whether it is held."""
+        A dead process holds nothing.
+        """
         self._make()
+        held = True
         with (self.folder / "lock").open("a") as handle:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                yield False
-                return
-            yield True
+                held = False
+            yield held
 
     def _make(self) -> None:
         try:

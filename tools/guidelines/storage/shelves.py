@@ -55,11 +55,11 @@ class ConversationStore(LibraryStore):
         return self._library.scratch()
 
     @contextmanager
-    def locked(self) -> Generator[None]:
+    def locked(self, *, wait: bool = True) -> Generator[bool]:
         """Hold the library: the index is one. Raises ``SourceRejected`` when the conversation was deleted."""
-        with self._library.locked():
+        with self._library.locked(wait=wait) as held:
             self._make()
-            yield
+            yield held
 
     def _make(self) -> None:
         if not self.folder.is_dir():
@@ -84,7 +84,7 @@ class Shelf(NamedTuple):
         record = self.store.record(document_id)
         for version in reversed(record.versions if record else ()):
             ref = VersionRef(document_id, version.key)
-            if version.sha256.startswith(sha256) and self.store.has_version(ref):
+            if version.sha256.startswith(sha256) and self.store.version_folder(ref).is_dir():
                 return tuple(as_passage(ref, version, stored) for stored in self.store.passages(ref))
         return ()
 
