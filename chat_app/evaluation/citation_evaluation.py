@@ -8,6 +8,7 @@ statement must be in one of the sources cited for it.
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,8 +125,9 @@ class _Checked:
     quotes: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def count(self, what: Kind) -> int:
-        return sum(finding.what == what for finding in self.findings)
+    @property
+    def failed(self) -> bool:
+        return any(finding.what in {"no answer", "a tool failed"} for finding in self.findings)
 
 
 class _Sources:
@@ -147,18 +149,14 @@ class _Sources:
         """Return whether ``quote`` is on the passage's page, or in the text of a source without pages."""
         if not passage.id.startswith(STORED):
             return stands_on(quote, 1, [passage.text])
+        path = self._library.original(passage.document_id)
         async with self._reading:
-            texts = self._texts.get(passage.document_id) or await self._read(passage.document_id)
-            if stands_on(quote, passage.page or 1, texts):
+            if passage.document_id not in self._texts:
+                self._texts[passage.document_id] = await asyncio.to_thread(page_texts, path)
+            if stands_on(quote, passage.page or 1, self._texts[passage.document_id]):
                 return True
-            path = self._library.original(passage.document_id)
             is_row = "\t" in quote and path.suffix == ".pdf"
             return is_row and await asyncio.to_thread(row_stands_on, path, passage.page or 1, quote)
-
-    async def _read(self, document_id: str) -> list[str]:
-        texts = await asyncio.to_thread(page_texts, self._library.original(document_id))
-        self._texts[document_id] = texts
-        return texts
 
 
 async def _check(question: CitationQuestion, answer: ObservedAnswer, sources: _Sources) -> _Checked:
@@ -225,22 +223,21 @@ def _figures(text: str) -> list[str]:
 
 def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], seconds: float) -> CitationReport:
     quotes = sum(each.quotes for each in checked)
-    off = sum(each.count("quote not on its page") for each in checked)
+    findings = tuple(finding for each in checked for finding in each.findings)
+    faults = Counter(finding.what for finding in findings)
     answers = [each.answer for each in checked]
     references = [reference for answer in answers for reference in answer.references]
     guidelines = [reference.passage for reference in references if reference.passage.kind == "guideline"]
-    failed = [bool(each.count("no answer") or each.count("a tool failed")) for each in checked]
-    answered = sum(bool(answer.citations) for answer in answers)
     silent = [
         question
-        for question, answer, bad in zip(questions, answers, failed, strict=True)
-        if not answer.citations and not bad
+        for question, each in zip(questions, checked, strict=True)
+        if not each.answer.citations and not each.failed
     ]
     return CitationReport(
         questions=len(questions),
-        answered=answered,
+        answered=sum(bool(answer.citations) for answer in answers),
         abstained=len(silent),
-        failed=sum(failed),
+        failed=sum(each.failed for each in checked),
         unanswerable=sum(question.kind == "unanswerable" for question in questions),
         unanswerable_abstained=sum(question.kind == "unanswerable" for question in silent),
         references=len(references),
@@ -248,11 +245,11 @@ def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], 
         references_without_page=sum(not passage.id.startswith(STORED) for passage in guidelines),
         citations=sum(len(answer.citations) for answer in answers),
         quotes=quotes,
-        quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,
-        wrong_numbers=sum(each.count("wrong number") for each in checked),
-        unsupported_figures=sum(each.count("figure not in its source") for each in checked),
-        unsupported_statements=sum(each.count("statement not in its source") for each in checked),
+        quotes_verbatim=(quotes - faults["quote not on its page"]) / quotes if quotes else 1.0,
+        wrong_numbers=faults["wrong number"],
+        unsupported_figures=faults["figure not in its source"],
+        unsupported_statements=faults["statement not in its source"],
         dropped_citations=sum(answer.dropped for answer in answers),
         seconds=round(seconds, 1),
-        findings=tuple(finding for each in checked for finding in each.findings),
+        findings=findings,
     )

@@ -6,8 +6,9 @@ ingredient names), ``expect_subst`` (this full substance) or ``expect_class`` (t
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from pydantic import Field
@@ -104,26 +105,25 @@ async def evaluate(database: DrugDatabase, queries: Sequence[EvaluationQuery]) -
             found = tuple(hit.record.generic_name for hit in result.hits)
             misses.append(Miss(id=query.id, type=query.type, query=query.query, found=found))
     return DrugEvaluation(
-        overall=_rate(rank for kind in ranks.values() for rank in kind),
+        overall=_rate([rank for kind in ranks.values() for rank in kind]),
         by_kind={kind: _rate(found) for kind, found in sorted(ranks.items())},
         ms=_milliseconds(times),
         misses=tuple(misses),
     )
 
 
-def _rate(ranks: Iterable[int]) -> HitRate:
-    found = list(ranks)
+def _rate(ranks: Sequence[int]) -> HitRate:
     return HitRate(
-        hit_at_1=round(sum(rank == 0 for rank in found) / len(found), 4),
-        hit_at_5=round(sum(rank < _DEPTH for rank in found) / len(found), 4),
-        queries=len(found),
+        hit_at_1=round(fmean(rank == 0 for rank in ranks), 4),
+        hit_at_5=round(fmean(rank < _DEPTH for rank in ranks), 4),
+        queries=len(ranks),
     )
 
 
 def _milliseconds(times: list[float]) -> Milliseconds:
     ordered = sorted(times)
     return Milliseconds(
-        mean=round(sum(ordered) / len(ordered), 2),
+        mean=round(fmean(ordered), 2),
         p50=round(ordered[len(ordered) // 2], 2),
         p95=round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 2),
     )

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from pydantic import BaseModel, Field
@@ -86,16 +87,20 @@ class _Trial(NamedTuple):
     def hits(self) -> list[bool]:
         return [name == self.wanted and page in self.question.gold_pages for name, page in self.found]
 
+    @property
+    def is_first(self) -> bool:
+        return self.hits[:1] == [True]
+
 
 def _report(trials: Sequence[_Trial], seconds: float) -> PagesReport:
     answerable = [trial for trial in trials if trial.wanted is not None]
     weak = [not trial.strong for trial in trials if trial.wanted is None]
     return PagesReport(
-        hit_at_1=_share([trial.hits[:1] == [True] for trial in answerable]),
-        hit_at_5=_share([any(trial.hits) for trial in answerable]),
+        hit_at_1=fmean([trial.is_first for trial in answerable] or [0]),
+        hit_at_5=fmean([any(trial.hits) for trial in answerable] or [0]),
         questions=len(answerable),
-        answerable_strong=_share([trial.strong for trial in answerable]),
-        unanswerable_weak=_share(weak) if weak else None,
+        answerable_strong=fmean([trial.strong for trial in answerable] or [0]),
+        unanswerable_weak=fmean(weak) if weak else None,
         ms_per_query=1000 * seconds / max(1, len(trials)),
         misses=tuple(
             PageMiss(
@@ -105,23 +110,16 @@ def _report(trials: Sequence[_Trial], seconds: float) -> PagesReport:
                 found=tuple(f"{name}:{page}" for name, page in trial.found),
             )
             for trial in answerable
-            if trial.hits[:1] != [True]
+            if not trial.is_first
         ),
     )
 
 
 def _find(documents: list[Document], question: _PageQuestion) -> str | None:
-    if not question.document:
-        return None
     name = question.document
+    if not name:
+        return None
     for document in documents:
-        if name in {document.id, document.file_name, document.title, Path(document.file_name).stem}:
-            return document.id
-    for document in documents:
-        if document.id in {document_id(name), document_id(f"{name}.pdf")}:
+        if document.id == document_id(name) or name in {document.title, Path(document.file_name).stem}:
             return document.id
     raise SourceRejected(f"The questions name a document that is not loaded: {name}.")
-
-
-def _share(values: list[bool]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -15,10 +15,9 @@ from pydantic import Field
 
 from tools.embeddings.embedders import Embedder
 from tools.errors import SourceRejected
-from tools.guidelines.search.retrieval import Retriever
+from tools.guidelines.search.retrieval import IndexedPassage, Retriever
 from tools.language.terms import terms, weight_of
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import PassageRow
 from tools.types import Frozen
 
 _VERSION = "evaluation"
@@ -54,7 +53,9 @@ def read_collection(folder: Path) -> BeirCollection:
         }
         questions = {str(row["_id"]): row["text"] for row in _rows(folder, "queries")}
         relevance: dict[str, dict[str, int]] = {}
-        for line in filter(str.strip, _qrels(folder).read_text(encoding="utf-8").splitlines()):
+        flat = folder / "qrels_test.tsv"
+        qrels = flat if flat.is_file() else folder / "qrels" / "test.tsv"
+        for line in filter(str.strip, qrels.read_text(encoding="utf-8").splitlines()):
             question, passage, grade = line.split("\t")[-3:]
             if grade.strip().lstrip("-").isdigit():
                 relevance.setdefault(question, {})[passage] = int(grade)
@@ -75,13 +76,6 @@ def _rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
                 yield orjson.loads(line)
 
 
-def _qrels(folder: Path) -> Path:
-    for name in ("qrels_test.tsv", "qrels/test.tsv"):
-        if (folder / name).is_file():
-            return folder / name
-    raise FileNotFoundError(folder / "qrels_test.tsv")
-
-
 def evaluate_retrieval(
     uri: str,
     collection: BeirCollection,
@@ -96,23 +90,12 @@ def evaluate_retrieval(
     tell: Progress = progress or (lambda stage, done, total: None)
     found = {key: terms(text) for key, text in collection.passages.items()}
     try:
-        _index(collection, retriever, found, tell)
+        passages = [IndexedPassage(key, collection.passages[key], found[key]) for key in found]
+        retriever.add(_VERSION, passages, tell)
+        retriever.settle()
         return _ask(collection, retriever, found, tell)
     finally:
         retriever.drop()
-
-
-def _index(collection: BeirCollection, retriever: Retriever, found: PassageTerms, progress: Progress) -> None:
-    keys = list(collection.passages)
-    rows = [PassageRow(key, _VERSION, found[key]) for key in keys]
-    retriever.terms.add(rows, progress=lambda done, _: progress("indexing", done, len(keys)))
-    if retriever.embedder is not None and retriever.vectors is not None:
-        for at in range(0, len(keys), 256):
-            part = keys[at : at + 256]
-            made = retriever.embedder.embed([collection.passages[key] for key in part])
-            retriever.vectors.add([PassageRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
-            progress("embedding", at + len(part), len(keys))
-    retriever.settle()
 
 
 def _ask(collection: BeirCollection, retriever: Retriever, found: PassageTerms, progress: Progress) -> RetrievalReport:

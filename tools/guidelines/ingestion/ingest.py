@@ -9,19 +9,16 @@ import asyncio
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from threading import get_ident
 
 from tools.documents.models import READER, Extraction
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage, Progress
-from tools.guidelines.search.retrieval import Retriever
+from tools.guidelines.search.retrieval import IndexedPassage, Retriever
 from tools.guidelines.storage.catalog import as_document, current_version, document_of, passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
-from tools.milvus.passage_collection import PassageRow
 
-EMBED_AT_ONCE = 64
 SUFFIXES = {
     ".pdf": ".pdf",
     ".md": ".md",
@@ -189,25 +186,14 @@ def withdraw(store: LibraryStore, retriever: Retriever, document: str) -> bool:
 
 
 def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, report: Reporter) -> None:
-    """Write the rows of a stored version, vectors first because they take longest."""
-    passages = [stored for stored in store.passages(ref) if stored.kind != "reference"]
-    embedder, vectors = retriever.embedder, retriever.vectors
-    if embedder is not None and vectors is not None:
-        for at in range(0, len(passages), EMBED_AT_ONCE):
-            part = passages[at : at + EMBED_AT_ONCE]
-            made = embedder.embed([stored.with_section for stored in part])
-            vectors.add(
-                [
-                    PassageRow(passage_id(ref, stored.number), str(ref), vector)
-                    for stored, vector in zip(part, made, strict=True)
-                ]
-            )
-            report("embedding", at + len(part), len(passages))
+    """Write the rows of a stored version."""
     found = store.indexed_terms(ref)
-    retriever.terms.add(
-        [PassageRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages],
-        progress=partial(report, "indexing"),
-    )
+    passages = [
+        IndexedPassage(passage_id(ref, stored.number), stored.with_section, found[stored.number].split())
+        for stored in store.passages(ref)
+        if stored.kind != "reference"
+    ]
+    retriever.add(str(ref), passages, report)
 
 
 def clean_up(store: LibraryStore, retriever: Retriever) -> None:

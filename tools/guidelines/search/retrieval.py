@@ -7,6 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, NamedTuple
 
 from tools.embeddings.embedders import Embedder
 from tools.errors import ToolUnavailable
@@ -15,8 +17,9 @@ from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import asked_terms, for_ranking
 from tools.language.terms import Weight, terms
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import Hit
+from tools.milvus.passage_collection import Hit, PassageRow
 
+EMBED_AT_ONCE = 64
 CANDIDATES = 50
 """Passages taken from each search before they are put in order."""
 DENSE_SHARE = 0.5
@@ -30,6 +33,14 @@ SAME = 0.8
 """Share of its weight that a word of the same meaning as an asked one has in a search; of n words in a phrase 1/√n."""
 RELATED = 0.25
 """The share of a class of an asked medicine, and of a member of an asked class."""
+
+
+class IndexedPassage(NamedTuple):
+    """A passage as it is indexed: ``text`` is what an embedder reads."""
+
+    id: str
+    text: str
+    terms: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,22 @@ class Retriever:
         yield self.terms
         if self.vectors is not None:
             yield self.vectors
+
+    def add(
+        self,
+        version: str,
+        passages: Sequence[IndexedPassage],
+        report: Callable[[Literal["embedding", "indexing"], int, int], None],
+    ) -> None:
+        """Write the rows of a version, vectors first because they take longest."""
+        if self.embedder is not None and self.vectors is not None:
+            for at in range(0, len(passages), EMBED_AT_ONCE):
+                part = passages[at : at + EMBED_AT_ONCE]
+                made = self.embedder.embed([passage.text for passage in part])
+                self.vectors.add([PassageRow(one.id, version, vector) for one, vector in zip(part, made, strict=True)])
+                report("embedding", at + len(part), len(passages))
+        rows = [PassageRow(passage.id, version, passage.terms) for passage in passages]
+        self.terms.add(rows, progress=partial(report, "indexing"))
 
     def load(self) -> None:
         """Load the collections so that the first search is fast."""
