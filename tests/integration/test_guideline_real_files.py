@@ -19,7 +19,7 @@ from tools.documents.models import Extraction, row_text
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.passages import passages
 from tools.documents.pdf.pdf_lines import read_page
-from tools.documents.pdf.running_heads import find_running_heads
+from tools.documents.pdf.running_heads import RunningHeads
 from tools.documents.row_places import row_stands_on
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
@@ -63,7 +63,7 @@ def test_no_letter_is_lost_between_the_lines_of_a_page_and_its_blocks(
     document = pdfium.PdfDocument(path_of(name, request))
     pages = [read_page(document, index) for index in range(len(document))]
     document.close()
-    heads = find_running_heads(pages)
+    heads = RunningHeads(pages)
 
     for page, content in zip(pages, Layout(pages).pages(), strict=True):
         kept = letters([line.text for line in heads.kept(page)])
@@ -76,7 +76,7 @@ def test_only_running_heads_are_dropped(name: str) -> None:
     document = pdfium.PdfDocument(DEMO_FOLDER / f"{name}.pdf")
     pages = [read_page(document, index) for index in range(len(document))]
     document.close()
-    heads = find_running_heads(pages)
+    heads = RunningHeads(pages)
 
     for page in pages:
         kept = {id(line) for line in heads.kept(page)}

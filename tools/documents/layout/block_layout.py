@@ -12,7 +12,7 @@ from tools.documents.layout.glued_words import GluedWords
 from tools.documents.models import Block, BlockKind, PageContent, TableRows
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.pdf.raised_numbers import takes_number
-from tools.documents.pdf.running_heads import find_running_heads
+from tools.documents.pdf.running_heads import RunningHeads
 from tools.documents.tables.page_tables import find_tables
 from tools.documents.tables.table_rows import FoundTable
 from tools.language.folding import folded
@@ -74,7 +74,7 @@ class Layout:
     """The layout of one document: what repeats, the body's type, and which words its hyphens join."""
 
     def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
-        heads = find_running_heads(pages)
+        heads = RunningHeads(pages)
         self._outline = _by_page(outline)
         self._labels = heads.numbers
         self._pages = [(page, heads.kept(page)) for page in pages]

@@ -7,10 +7,8 @@ where running heads are, and begins or ends with the number of this very page.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.pdf.pdf_rules import ruled_areas
@@ -25,6 +23,7 @@ _ZONE = 24.0
 """Points up and across within which two lines are in the same place: right-aligned numbers move with their length."""
 
 Place = tuple[str, int, int]
+T = TypeVar("T", bound=Hashable)
 
 
 class Marginal(NamedTuple):
@@ -34,70 +33,54 @@ class Marginal(NamedTuple):
     places: frozenset[Place]
 
 
-@dataclass(frozen=True)
 class RunningHeads:
-    """What repeats in one document."""
+    """The lines that repeat at the same place of many pages; ``numbers`` are the printed ones of pages."""
 
-    heads: frozenset[Place]
-    bands: frozenset[int]
-    watermarks: frozenset[Place]
-    numbers: dict[int, str]
-    margins: dict[int, list[Marginal]]
+    def __init__(self, pages: Sequence[PdfPage]) -> None:
+        heads: Counter[Place] = Counter()
+        bands: Counter[int] = Counter()
+        self._margins = {page.number: [Marginal(line, _near(line)) for line in in_margins(page)] for page in pages}
+        for margin in self._margins.values():
+            heads.update(frozenset[Place]().union(*(each.places for each in margin)))
+            bands.update({round(each.line.base / _GRID) for each in margin})
+        needed = 2 if len(pages) < 6 else 3
+        self._heads = _often(heads, needed)
+        self._bands = _often(bands, max(needed, 0.3 * len(pages)))
+        self._watermarks = _watermarks(pages)
+        self._marked = {text for text, _, _ in self._watermarks}
+        self.numbers = printed_numbers(self._margins)
 
     def kept(self, page: PdfPage) -> list[Line]:
         """Return the lines of ``page`` that are its text."""
-        marked = self.marked
-        lines = [line for line in page.lines if not (line.text in marked and _exact(line) in self.watermarks)]
+        lines = [line for line in page.lines if line.text not in self._marked or _exact(line) not in self._watermarks]
         bases = [line.base for line in lines]
         outermost = {min(bases), max(bases)} if bases else set[float]()
-        margin = self.margins[page.number]
+        margin = self._margins[page.number]
         dropped = {id(each.line) for each in margin if self._drops(each, page, each.line.base in outermost)}
         return [line for line in lines if id(line) not in dropped] if dropped else lines
 
     def _drops(self, marginal: Marginal, page: PdfPage, outermost: bool) -> bool:
-        if not self.heads.isdisjoint(marginal.places):
+        if not self._heads.isdisjoint(marginal.places):
             return True
         number = page.label or self.numbers.get(page.number)
         if not outermost or number is None:
             return False
         words = marginal.line.text.split()
-        in_band = any(round(marginal.line.base / _GRID) + step in self.bands for step in (-1, 0, 1))
+        in_band = any(round(marginal.line.base / _GRID) + step in self._bands for step in (-1, 0, 1))
         return in_band and number in {words[0], words[-1]}
 
-    @cached_property
-    def marked(self) -> frozenset[str]:
-        """The words of the watermarks."""
-        return frozenset(text for text, _, _ in self.watermarks)
 
-
-def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
-    """Find lines that repeat at the same place of many pages."""
-    heads: Counter[Place] = Counter()
-    bands: Counter[int] = Counter()
-    margins = {page.number: [Marginal(line, _near(line)) for line in in_margins(page)] for page in pages}
-    for margin in margins.values():
-        heads.update(frozenset[Place]().union(*(each.places for each in margin)))
-        bands.update({round(each.line.base / _GRID) for each in margin})
-    needed = 2 if len(pages) < 6 else 3
-    return RunningHeads(
-        heads=frozenset(place for place, count in heads.items() if count >= needed),
-        bands=frozenset(place for place, count in bands.items() if count >= max(needed, 0.3 * len(pages))),
-        watermarks=_watermarks(pages),
-        numbers=printed_numbers(margins),
-        margins=margins,
-    )
+def _often(counts: Counter[T], least: float) -> frozenset[T]:
+    return frozenset(each for each, count in counts.items() if count >= least)
 
 
 def _watermarks(pages: Sequence[PdfPage]) -> frozenset[Place]:
     needed = max(3, len(pages) // 2)
-    texts = Counter[str]()
-    for page in pages:
-        texts.update({line.text for line in page.lines})
-    often = {text for text, count in texts.items() if count >= needed}
-    if not often:
+    texts = _often(Counter(text for page in pages for text in {line.text for line in page.lines}), needed)
+    if not texts:
         return frozenset()
-    marks = Counter(place for page in pages for place in {_exact(line) for line in page.lines if line.text in often})
-    return frozenset(place for place, count in marks.items() if count >= needed)
+    marks = Counter(place for page in pages for place in {_exact(line) for line in page.lines if line.text in texts})
+    return _often(marks, needed)
 
 
 def _exact(line: Line) -> Place:

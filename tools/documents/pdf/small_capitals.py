@@ -7,7 +7,6 @@ what follows them for another: ``P REVALENCE OF O VERWEIGHT , 1990``.
 import re
 from collections.abc import Sequence
 from statistics import median
-from typing import NamedTuple
 
 from tools.documents.pdf.pdf_text import PageCharacters, Parts
 
@@ -20,15 +19,6 @@ _WORDS = "AI"
 """Capitals that are words themselves."""
 _NARROWER = 0.8
 """Of the usual space between words: a space behind a capital that could be a word itself, but is none."""
-
-
-class _Space(NamedTuple):
-    start: int
-    end: int
-    behind_capital: bool
-    """Whether it follows a single capital that is larger than the next letters."""
-    width: float
-    """Of the type's height."""
 
 
 def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str:
@@ -49,28 +39,22 @@ def _inside_words(text: str, lines: Sequence[tuple[int, int]], characters: PageC
     spans = [found.span() for start, end in lines for found in _BETWEEN_LETTERS.finditer(text, start, end)]
     if not any(_stands_alone(text, start - 1) for start, _ in spans):
         return []
-    spaces = _measured(text, spans, characters)
-    usual = median([space.width for space in spaces if not space.behind_capital] or [0.0])
-    return [
-        (space.start, space.end)
-        for space in spaces
-        if space.behind_capital and (text[space.start - 1] not in _WORDS or space.width < _NARROWER * usual)
-    ]
-
-
-def _measured(text: str, spans: Sequence[tuple[int, int]], characters: PageCharacters) -> list[_Space]:
     befores, afters = [start - 1 for start, _ in spans], [end for _, end in spans]
     _, rights = characters.sides(befores)
     lefts, _ = characters.sides(afters)
-    sizes = zip(characters.sizes(befores), characters.sizes(afters), strict=True)
+    sizes = list(zip(characters.sizes(befores), characters.sizes(afters), strict=True))
+    widths = [
+        (left - right) / max(before, after, 1.0)
+        for left, right, (before, after) in zip(lefts, rights, sizes, strict=True)
+    ]
+    behind_capital = [
+        before > _LARGER * after and _stands_alone(text, at) for at, (before, after) in zip(befores, sizes, strict=True)
+    ]
+    usual = median([width for width, behind in zip(widths, behind_capital, strict=True) if not behind] or [0.0])
     return [
-        _Space(
-            start,
-            end,
-            before > _LARGER * after and _stands_alone(text, start - 1),
-            (left - right) / max(before, after, 1.0),
-        )
-        for (start, end), left, right, (before, after) in zip(spans, lefts, rights, sizes, strict=True)
+        span
+        for span, width, behind in zip(spans, widths, behind_capital, strict=True)
+        if behind and (text[span[0] - 1] not in _WORDS or width < _NARROWER * usual)
     ]
 
 

@@ -15,6 +15,7 @@ from tools.documents.tables.table_rows import (
     Column,
     FoundTable,
     Row,
+    by_column,
     column_of,
     columns_of,
     is_list,
@@ -55,13 +56,9 @@ def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTa
     if any(line.text.startswith(FRACTION) for line in lines):
         # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
         return []
-    found: list[FoundTable] = []
-    for run in _runs(list(_groups(lines, taken))):
-        inside = [index for group in run for index in group.lines]
-        table = _table(lines, inside)
-        if table is not None:
-            found.append(table)
-    return found
+    runs = _runs(list(_groups(lines, taken)))
+    tables = (_table(lines, [index for group in run for index in group.lines]) for run in runs)
+    return [table for table in tables if table is not None]
 
 
 def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[_Group]:
@@ -162,11 +159,7 @@ def _has_figures(rows: Sequence[Row]) -> bool:
 
 def _is_aligned(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
     """Return True where each column has an edge or a middle in common, and cells are short."""
-    cells: list[list[Cell]] = [[] for _ in columns]
-    for row in rows:
-        if len(row.cells) > 1:
-            for cell in row.cells:
-                cells[column_of(cell, columns)].append(cell)
+    cells = [[cell for row, cell in column if len(row.cells) > 1] for column in by_column(rows, columns)]
     words = [sum(len(cell.text.split()) for cell in column) / max(1, len(column)) for column in cells]
     if max(words) > _CELL_WORDS or min(words) > _SHORT_WORDS:
         return False
@@ -174,14 +167,8 @@ def _is_aligned(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
 
 
 def _share_a_line(cells: Sequence[Cell]) -> bool:
-    """Most cells begin, end, or have their middle at the same place."""
-    places = (
-        [cell.left for cell in cells],
-        [cell.right for cell in cells],
-        [(cell.left + cell.right) / 2 for cell in cells],
-    )
-    return any(_most_at_one_place(place) >= 0.7 * len(cells) for place in places)
-
-
-def _most_at_one_place(places: Sequence[float]) -> int:
-    return max(sum(abs(place - other) <= _ALIGNED for other in places) for place in places)
+    """Return whether most cells begin, end, or have their middle at the same place."""
+    lefts, rights = [cell.left for cell in cells], [cell.right for cell in cells]
+    edges = (lefts, rights, [(cell.left + cell.right) / 2 for cell in cells])
+    most = max(sum(abs(place - other) <= _ALIGNED for other in places) for places in edges for place in places)
+    return most >= 0.7 * len(cells)

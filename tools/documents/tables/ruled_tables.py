@@ -110,11 +110,11 @@ def _table(bands: Sequence[_Band], columns: Sequence[Column], *, pieced: bool) -
         # The rules are those of a box: the rows in it have none between them.
         return None
     header = bands[0] if bands[0].bold else None
-    body = [joined_cells(band.rows, columns) for band in bands[1 if header else 0 :]]
+    rows = [band.rows for band in (bands[1:] if header else bands)]
+    body = [joined_cells(row, columns) for row in rows]
     filled = [row for row in body if sum(map(bool, row)) >= 2]
     if len(filled) < _LEAST_FILLED or not is_tabular(body) or is_list(body, headed=header is not None):
         return None
-    rows = [band.rows for band in bands[1 if header else 0 :]]
     return laid_out("", header.rows if header else (), rows, columns)
 
 

@@ -8,7 +8,9 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import reduce
+from itertools import pairwise, takewhile
+from statistics import fmean
 
 from tools.documents.models import TableRows
 from tools.documents.pdf.pdf_lines import Cell, Line
@@ -86,11 +88,7 @@ def _marked(group: Sequence[Row], columns: Sequence[Column]) -> tuple[str, ...]:
 
 def _stands_together(group: Sequence[Row], columns: Sequence[Column]) -> bool:
     """Return whether each cell is in one piece or wrapped, and none exceeds the tallest."""
-    pieces: list[list[tuple[Row, Cell]]] = [[] for _ in columns]
-    for row in group:
-        for cell in row.cells:
-            pieces[column_of(cell, columns)].append((row, cell))
-    filled = [column for column in pieces if column]
+    filled = [column for column in by_column(group, columns) if column]
     if not all(_goes_on(above, below) for column in filled for above, below in pairwise(column)):
         return False
     if _may_name_the_next(filled) or any(column[0][1].text.startswith(_NOTE_MARKS) for column in filled):
@@ -158,7 +156,7 @@ def rows_of(lines: Sequence[Line]) -> list[Row]:
     for line in sorted(lines, key=lambda each: (-each.base, each.left)):
         cells = list(line.cells) or [Cell(line.text, line.left, line.right)]
         if line.hyphenated:
-            cells[-1] = Cell(cells[-1].text + "-", cells[-1].left, cells[-1].right)
+            cells[-1] = cells[-1]._replace(text=f"{cells[-1].text}-")
         if rows and rows[-1].base - line.base <= SAME_BASE:
             rows[-1].cells = sorted([*rows[-1].cells, *cells], key=lambda cell: cell.left)
             rows[-1].bold = rows[-1].bold and line.bold
@@ -169,15 +167,10 @@ def rows_of(lines: Sequence[Line]) -> list[Row]:
 
 def split_header(rows: list[Row]) -> tuple[list[Row], list[Row]]:
     """Return the header: the bold rows at the top, or else a first row without figures."""
-    count = 0
-    for at, row in enumerate(rows):
-        near = at == 0 or rows[at - 1].base - row.base <= 15
-        if not (row.bold and near):
-            break
-        count = at + 1
+    near = [True, *(above.base - row.base <= 15 for above, row in pairwise(rows))]
+    count = sum(1 for _ in takewhile(bool, (row.bold and close for row, close in zip(rows, near, strict=False))))
     if count == 0 and rows and len(rows[0].cells) >= 2:
-        has_figures = any(char.isdigit() for cell in rows[0].cells for char in cell.text)
-        count = 0 if has_figures else 1
+        count = int(not any(char.isdigit() for cell in rows[0].cells for char in cell.text))
     return rows[:count], rows[count:]
 
 
@@ -213,11 +206,17 @@ def merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
 
 
 def _holds_prose(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
-    words: list[list[int]] = [[] for _ in columns]
+    words = [[len(cell.text.split()) for _, cell in column] for column in by_column(rows, columns)]
+    return any(len(counts) >= 3 and fmean(counts) >= _PROSE_WORDS for counts in words)
+
+
+def by_column(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[tuple[Row, Cell]]]:
+    """Return the cells of each column, from the top down, with their rows."""
+    found: list[list[tuple[Row, Cell]]] = [[] for _ in columns]
     for row in rows:
         for cell in row.cells:
-            words[column_of(cell, columns)].append(len(cell.text.split()))
-    return any(len(counts) >= 3 and sum(counts) / len(counts) >= _PROSE_WORDS for counts in words)
+            found[column_of(cell, columns)].append((row, cell))
+    return found
 
 
 def column_of(cell: Cell, columns: Sequence[Column]) -> int:
@@ -225,12 +224,7 @@ def column_of(cell: Cell, columns: Sequence[Column]) -> int:
     around = bisect(columns, (cell.left, math.inf)) - 1
     if around >= 0 and cell.right <= columns[around][1]:
         return around
-    best, most = 0, -math.inf
-    for index, column in enumerate(columns):
-        shared = shared_width(cell, column)
-        if shared > most:
-            best, most = index, shared
-    return best
+    return max(range(len(columns)), key=lambda index: shared_width(cell, columns[index]))
 
 
 def shared_width(cell: Cell, column: Column) -> float:
@@ -240,12 +234,7 @@ def shared_width(cell: Cell, column: Column) -> float:
 
 def joined_cells(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     """Join the texts of each column over several lines."""
-    texts = [""] * len(columns)
-    for row in rows:
-        for cell in row.cells:
-            index = column_of(cell, columns)
-            texts[index] = _append(texts[index], cell.text)
-    return texts
+    return [reduce(_append, (cell.text for _, cell in column), "") for column in by_column(rows, columns)]
 
 
 def _append(text: str, more: str) -> str:
