@@ -1,16 +1,14 @@
 """Reads a file into pages of blocks: one entry for every format. Runs in the worker process."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from tools.documents.docx_format import read_docx
 from tools.documents.layout.pdf_format import read_pdf
-from tools.documents.models import Extraction
+from tools.documents.models import Extraction, Progress
 from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
 
 MAX_TEXT_BYTES = 50_000_000
-Progress = Callable[[int, int], None]
 
 
 def extract(path: Path, suffix: str, *, progress: Progress) -> Extraction:

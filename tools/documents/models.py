@@ -1,6 +1,6 @@
 """Models of a document that was read: its blocks, pages, tables and passages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Self
 
 from pydantic import Field
@@ -10,6 +10,8 @@ from tools.types import Frozen, SectionStart
 READER = 11
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 
+Progress = Callable[[int, int], None]
+"""Called with how many of how many pages were read."""
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
 PassageKind = Literal["text", "table_row", "reference"]
 """A ``reference`` passage (a list of literature or of contents) is kept and never searched: it answers nothing."""

@@ -7,10 +7,10 @@ repeated on the next page.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from tools.documents.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows, row_text
+from tools.documents.models import Extraction, PageContent, PassageKind, StoredPassage, TableRows, row_text
 from tools.language.sentences import LIST_MARK, sentences
 from tools.language.word_lists import word_list
 from tools.types import SectionStart
@@ -52,26 +52,11 @@ class _Piece:
         return self.text.count(" ") + 1
 
 
-@dataclass(slots=True)
-class _Headings:
-    path: list[tuple[int, str]] = field(default_factory=list)
-
-    def enter(self, level: int, text: str) -> None:
-        while self.path and self.path[-1][0] >= level:
-            self.path.pop()
-        self.path.append((level, text))
-
-    @property
-    def section(self) -> str:
-        return " › ".join(text for _, text in self.path)
-
-
 def passages(extraction: Extraction) -> list[StoredPassage]:
     """Return all passages of a document in reading order, numbered from 0."""
     found: list[StoredPassage] = []
-    headings = _Headings()
-    pages = _with_whole_sentences(extraction.pages)
-    for page in pages:
+    headings: list[tuple[int, str]] = []
+    for page in _with_whole_sentences(extraction.pages):
         pieces = list(_pieces(page, headings))
         # A list of literature is cut separately: recommendations before it must not count as part of it.
         for listed, run in groupby(pieces, lambda piece: _announces_literature(piece.section)):
@@ -182,40 +167,44 @@ def _joined(pieces: Sequence[_Piece]) -> tuple[str, list[SectionStart]]:
     return text, sections or [SectionStart(at=0, section=pieces[0].section)]
 
 
-def _pieces(page: PageContent, headings: _Headings) -> Iterator[_Piece]:
+def _pieces(page: PageContent, headings: list[tuple[int, str]]) -> Iterator[_Piece]:
+    """Yield the pieces of a page; ``headings`` are those above it, and then those above the next page."""
     for level, title in page.opens:
-        headings.enter(level, title)
+        _enter(headings, level, title)
     for block in page.blocks:
         if block.kind == "heading":
-            headings.enter(block.level, block.text)
-            yield _Piece(block.text, headings.section, opens=True, heading=True)
-            continue
-        if block.kind == "table":
+            _enter(headings, block.level, block.text)
+        section = " › ".join(title for _, title in headings)
+        if block.kind == "heading":
+            yield _Piece(block.text, section, opens=True, heading=True)
+        elif block.kind == "table":
             for at, line in enumerate(block.text.splitlines()):
-                yield _Piece(line, headings.section, opens=True, table=block.table if at == 0 else None)
-            continue
-        for at, sentence in enumerate(sentences(block.text)):
-            yield _Piece(sentence, headings.section, opens=at == 0)
+                yield _Piece(line, section, opens=True, table=block.table if at == 0 else None)
+        else:
+            for at, sentence in enumerate(sentences(block.text)):
+                yield _Piece(sentence, section, opens=at == 0)
+
+
+def _enter(headings: list[tuple[int, str]], level: int, title: str) -> None:
+    headings[:] = [*(above for above in headings if above[0] < level), (level, title)]
 
 
 def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
     """Move the rest of a sentence that runs over a page's end to the page on which it began."""
-    whole = list(pages)
-    for at in range(len(whole) - 1):
-        tail_at = _last_prose(whole[at].blocks)
-        head_at = _first_prose(whole[at + 1].blocks)
-        if tail_at is None or head_at is None:
+    whole = [list(page.blocks) for page in pages]
+    for above, below in pairwise(whole):
+        prose = [at for at, block in enumerate(above) if block.body and block.kind in {"text", "item"}]
+        head_at = next((at for at, block in enumerate(below) if block.body and block.kind == "text"), None)
+        if not prose or head_at is None:
             continue
-        tail, head = whole[at].blocks[tail_at], whole[at + 1].blocks[head_at]
+        tail, head = above[prose[-1]], below[head_at]
         if tail.text.endswith(_CLOSED) or not _goes_on(tail.text, head.text):
             continue
         first, *rest = sentences(head.text)
         begun = tail.text[:-1] if tail.text.endswith("-") else f"{tail.text} "
-        joined = tail.model_copy(update={"text": f"{begun}{first}"})
-        whole[at] = _replaced(whole[at], tail_at, joined)
-        left = head.model_copy(update={"text": " ".join(rest)}) if rest else None
-        whole[at + 1] = _replaced(whole[at + 1], head_at, left)
-    return whole
+        above[prose[-1]] = tail.model_copy(update={"text": f"{begun}{first}"})
+        below[head_at : head_at + 1] = [head.model_copy(update={"text": " ".join(rest)})] if rest else []
+    return [page.model_copy(update={"blocks": tuple(blocks)}) for page, blocks in zip(pages, whole, strict=True)]
 
 
 def _goes_on(tail: str, head: str) -> bool:
@@ -223,18 +212,3 @@ def _goes_on(tail: str, head: str) -> bool:
     last_word = tail.rpartition(" ")[2].lower()
     unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS
     return head[:1].islower() or (unfinished and not LIST_MARK.match(head))
-
-
-def _last_prose(blocks: Sequence[Block]) -> int | None:
-    prose = (at for at in reversed(range(len(blocks))) if blocks[at].body and blocks[at].kind in {"text", "item"})
-    return next(prose, None)
-
-
-def _first_prose(blocks: Sequence[Block]) -> int | None:
-    return next((at for at, block in enumerate(blocks) if block.body and block.kind == "text"), None)
-
-
-def _replaced(page: PageContent, at: int, block: Block | None) -> PageContent:
-    blocks = list(page.blocks)
-    blocks[at : at + 1] = [block] if block is not None else []
-    return page.model_copy(update={"blocks": tuple(blocks)})

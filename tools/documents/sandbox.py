@@ -3,13 +3,13 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from tools.documents.models import Progress
 from tools.documents.worker import Job, Limits
 from tools.errors import SourceRejected
 
@@ -28,7 +28,7 @@ _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 async def run_job(
     job: Job,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     limits: Limits | None = None,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> dict[str, Any]:
@@ -57,10 +57,7 @@ async def run_job(
 
 
 async def _follow(
-    process: asyncio.subprocess.Process,
-    request: bytes,
-    progress: Callable[[int, int], None] | None,
-    quiet_seconds: float,
+    process: asyncio.subprocess.Process, request: bytes, progress: Progress | None, quiet_seconds: float
 ) -> dict[str, Any]:
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the worker was started with pipes")

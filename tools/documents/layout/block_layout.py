@@ -75,63 +75,64 @@ class Layout:
 
     def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
         heads = RunningHeads(pages)
-        self._outline = _by_page(outline)
+        self._outline = defaultdict[int, list[OutlineEntry]](list)
+        for entry in outline:
+            self._outline[entry.page].append(entry)
         self._labels = heads.numbers
         self._pages = [(page, heads.kept(page)) for page in pages]
         printed = self._printed()
-        glued = GluedWords(printed, [line for _, lines in self._pages for line in lines])
+        glued = GluedWords(printed, list(self._lines()))
         self._pages = [(page, glued.repair(lines)) for page, lines in self._pages]
-        self.body_size = self._usual_size()
+        self._body_size = self._usual_size()
         self._levels = self._heading_levels()
         self._words = _vocabulary(printed)
 
+    def _lines(self) -> Iterator[Line]:
+        return (line for _, lines in self._pages for line in lines)
+
     def _usual_size(self) -> float:
         sizes: Counter[float] = Counter()
-        for _, lines in self._pages:
-            for line in lines:
-                if not line.bold:
-                    sizes[line.size] += len(line.text)
+        for line in self._lines():
+            if not line.bold:
+                sizes[line.size] += len(line.text)
         return sizes.most_common(1)[0][0] if sizes else 10.0
 
     def _printed(self) -> Counter[str]:
         """Return how often each string between white space is printed, in lower case."""
-        return Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
+        return Counter("\n".join(line.text for line in self._lines()).lower().split())
 
     def pages(self) -> Iterator[PageContent]:
         """Yield the pages as headed blocks of text and tables."""
         for page, lines in self._pages:
-            drafts = _group(lines, find_tables(lines, page, self.body_size), self)
+            drafts = self._group(lines, find_tables(lines, page, self._body_size))
             blocks = tuple(block for draft in drafts if (block := self._block(draft, page)) is not None)
             yield PageContent(
                 number=page.number,
                 label=page.label or self._labels.get(page.number),
                 blocks=blocks,
-                searchable=bool(blocks) or not page.pictures,
+                searchable=bool(blocks) or not page.pictured,
                 opens=self._unprinted(page, blocks),
             )
 
     def _block(self, draft: _Draft, page: PdfPage) -> Block | None:
         if draft.table is not None:
             return Block.of_table(draft.table)
-        text = self.joined(draft.lines)
+        text = self._joined(draft.lines)
         if not text:
             return None
         # Several lines of bold type that are longer than any heading are a paragraph.
         kind = "text" if draft.kind == "heading" and len(text.split()) > HEADING_WORDS else draft.kind
         level = self._level(draft, text, page) if kind == "heading" else 0
-        body = abs(draft.last.size - self.body_size) < 0.6
+        body = abs(draft.last.size - self._body_size) < 0.6
         return Block(kind=kind, text=text, level=level, body=body)
 
     def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
         """Return the outline's level of a heading; one that the outline lacks is below its section."""
-        entry = self._entry(text, page.number)
-        if entry is not None:
-            return entry.level
-        return BELOW_OUTLINE if self._outline else self._levels.get(_face(draft.lines[0]), MAX_LEVEL)
-
-    def _entry(self, text: str, page: int) -> OutlineEntry | None:
         words = folded(text, ignore_case=True)
-        return next((entry for entry in self._outline.get(page, ()) if _same_heading(words, entry)), None)
+        for entry in self._outline.get(page.number, ()):
+            if _same_heading(words, entry):
+                return entry.level
+        return BELOW_OUTLINE if self._outline else self._levels.get(_face(draft.lines[0]), MAX_LEVEL)
 
     def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
         printed = [folded(block.text, ignore_case=True) for block in blocks if block.kind == "heading"]
@@ -141,23 +142,47 @@ class Layout:
             if not any(_same_heading(words, entry) for words in printed)
         )
 
-    def is_heading(self, line: Line) -> bool:
-        """Return whether the line's typeface and text are those of a heading."""
-        return _face(line) in self._levels and _could_be_heading(line)
+    def _group(self, lines: Sequence[Line], tables: Sequence[FoundTable]) -> list[_Draft]:
+        drafts: list[_Draft] = []
+        inside = {index for table in tables for index in table.lines}
+        starts = {min(table.lines): table for table in tables}
+        for index, line in enumerate(lines):
+            if index in inside:
+                if index in starts:
+                    drafts.append(_Draft("table", [line], starts[index].table))
+                continue
+            last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
+            kind = self._kind(line)
+            if kind == "heading" and (_is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
+                kind = "text"
+            if last is not None and (_runs_on(last, line, kind) or _continues(last, line, kind)):
+                if kind == "text" and last.kind == "heading":
+                    last.kind = "text"
+                last.lines.append(line)
+            else:
+                drafts.append(_Draft(kind, [line]))
+        return drafts
+
+    def _kind(self, line: Line) -> BlockKind:
+        text = line.text
+        if text.startswith(_CAPTION_WORDS) and _CAPTION.match(text):
+            return "caption"
+        if not text[:2].isalpha() and _ITEM.match(text):
+            return "item"
+        return "heading" if _face(line) in self._levels and _could_be_heading(line) else "text"
 
     def _heading_levels(self) -> dict[tuple[int, bool], int]:
         """Return the faces (size, weight) that set headings, the largest as level 1."""
         faces: Counter[tuple[int, bool]] = Counter()
-        for _, lines in self._pages:
-            for line in lines:
-                larger = line.size >= self.body_size * (0.92 if line.bold else 1.12)
-                if larger and _could_be_heading(line):
-                    faces[_face(line)] += 1
+        for line in self._lines():
+            larger = line.size >= self._body_size * (0.92 if line.bold else 1.12)
+            if larger and _could_be_heading(line):
+                faces[_face(line)] += 1
         needed = 1 if len(self._pages) < 20 else 3
         order = sorted((face for face in faces if faces[face] >= needed), key=lambda face: (-face[0], not face[1]))
         return {face: min(rank, MAX_LEVEL) for rank, face in enumerate(order, start=1)}
 
-    def joined(self, lines: Sequence[Line]) -> str:
+    def _joined(self, lines: Sequence[Line]) -> str:
         """Return the lines as one running text, words that were parted at line ends made whole."""
         text = lines[0].text
         parted = lines[0].hyphenated
@@ -229,40 +254,11 @@ def _could_be_heading(line: Line) -> bool:
     )
 
 
-def _by_page(outline: Sequence[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
-    pages: dict[int, list[OutlineEntry]] = {}
-    for entry in outline:
-        pages.setdefault(entry.page, []).append(entry)
-    return pages
-
-
 def _same_heading(printed: str, entry: OutlineEntry) -> bool:
     """Return whether the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
     named = folded(entry.title, ignore_case=True)
     short, long = sorted((printed, named), key=len)
     return short == long or (len(short) >= 6 and short in long)
-
-
-def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) -> list[_Draft]:
-    drafts: list[_Draft] = []
-    inside = {index for table in tables for index in table.lines}
-    starts = {min(table.lines): table for table in tables}
-    for index, line in enumerate(lines):
-        if index in inside:
-            if index in starts:
-                drafts.append(_Draft("table", [line], starts[index].table))
-            continue
-        last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
-        kind = _kind(line, layout)
-        if kind == "heading" and (_is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
-            kind = "text"
-        if last is not None and (_runs_on(last, line, kind) or _continues(last, line, kind)):
-            if kind == "text" and last.kind == "heading":
-                last.kind = "text"
-            last.lines.append(line)
-        else:
-            drafts.append(_Draft(kind, [line]))
-    return drafts
 
 
 def _is_second_line(line: Line, last: _Draft | None) -> bool:
@@ -275,15 +271,6 @@ def _is_second_line(line: Line, last: _Draft | None) -> bool:
 def _abreast(line: Line, lines: Sequence[Line]) -> int:
     """Return how many lines of the same type are level with ``line``."""
     return sum(abs(other.base - line.base) < 1 and _face(other) == _face(line) for other in lines)
-
-
-def _kind(line: Line, layout: Layout) -> BlockKind:
-    text = line.text
-    if text.startswith(_CAPTION_WORDS) and _CAPTION.match(text):
-        return "caption"
-    if not text[:2].isalpha() and _ITEM.match(text):
-        return "item"
-    return "heading" if layout.is_heading(line) else "text"
 
 
 def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:

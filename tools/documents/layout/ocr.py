@@ -17,7 +17,6 @@ SCALE = 200 / 72
 """200 dots per inch, at which Tesseract reads best for the time it takes."""
 PAGE_SECONDS = 50
 LANGUAGES = "eng"
-_KEPT = ("PATH", "HOME", "TESSDATA_PREFIX", "LD_LIBRARY_PATH")
 
 
 def tesseract() -> str | None:
@@ -35,18 +34,14 @@ def recognise(page: Any, program: str) -> tuple[Block, ...]:
             capture_output=True,
             timeout=PAGE_SECONDS,
             check=False,
-            env=_environment(),
+            # More threads make Tesseract slower on one page, and a page is all it gets.
+            env=os.environ | {"OMP_THREAD_LIMIT": "1"},
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
     if done.returncode != 0:
         return ()
     return tuple(paragraphs(done.stdout.decode(errors="replace")))
-
-
-def _environment() -> dict[str, str]:
-    # More threads make Tesseract slower on one page, and a page is all it gets.
-    return {name: os.environ[name] for name in _KEPT if name in os.environ} | {"OMP_THREAD_LIMIT": "1"}
 
 
 def paragraphs(text: str) -> list[Block]:

@@ -1,6 +1,5 @@
 """Reads PDF files into pages of blocks, with what the file says about itself. Runs in the worker process."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pypdfium2 as pdfium
 from tools.documents.layout.block_layout import Layout, OutlineEntry
 from tools.documents.layout.ocr import recognise, tesseract
 from tools.documents.layout.pdf_facts import pdf_facts
-from tools.documents.models import Extraction, PageContent
+from tools.documents.models import Extraction, PageContent, Progress
 from tools.documents.pdf.pdf_lines import PageTooLarge, PdfPage, read_page
 from tools.documents.pdf.pdf_open import open_pdf
 from tools.errors import SourceRejected
@@ -19,7 +18,6 @@ MAX_PAGES = 5_000
 MAX_CHARACTERS = 40_000_000
 """Of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
 MAX_OUTLINE = 5_000
-Progress = Callable[[int, int], None]
 
 
 def read_pdf(path: Path, progress: Progress) -> Extraction:
@@ -87,10 +85,8 @@ def _with_scans(document: Any, pages: tuple[PageContent, ...], progress: Progres
         return pages
     read = list(pages)
     for at, page in enumerate(pages):
-        if page.searchable:
-            continue
-        blocks = recognise(document[at], program)
-        if blocks:
-            read[at] = page.model_copy(update={"blocks": blocks, "searchable": True, "recognised": True})
-        progress(at + 1, len(pages))
+        if not page.searchable:
+            if blocks := recognise(document[at], program):
+                read[at] = page.model_copy(update={"blocks": blocks, "searchable": True, "recognised": True})
+            progress(at + 1, len(pages))
     return tuple(read)

@@ -157,8 +157,8 @@ class PdfPage:
     lines: tuple[Line, ...]
     characters: int
     """Of its text, white space included."""
-    pictures: int
-    """Number of pictures on a page without text; 0 on other pages."""
+    pictured: bool
+    """True for a page without text that shows something: a picture, or paths, for some scanners trace what they see."""
     rules: tuple[Rule, ...] = ()
     """Its horizontal rules, found only where lines are placed like table rows."""
 
@@ -177,9 +177,10 @@ def read_page(document: Any, index: int) -> PdfPage:
             raise PageTooLarge(f"page {index + 1} holds {characters:,} characters")
         lines, tabular = _lines(text_page)
         width, height = page.get_size()
-        pictures = 0 if lines else _pictures(page)
+        shown = (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH)
+        pictured = not lines and next(page.get_objects(filter=shown, max_depth=3), None) is not None
         rules = read_rules(page) if tabular else ()
-        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), characters, pictures, rules)
+        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), characters, pictured, rules)
     finally:
         text_page.close()
         page.close()
@@ -188,17 +189,6 @@ def read_page(document: Any, index: int) -> PdfPage:
 def _label(document: Any, index: int) -> str | None:
     label = clean(str(document.get_page_label(index) or ""))
     return label[:20] or None
-
-
-def _pictures(page: Any) -> int:
-    """Count images; paths count as well, for some scanners trace what they see."""
-    found = 0
-    for thing in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH), max_depth=3):
-        found += 1
-        thing.close()
-        if found >= 3:
-            break
-    return found
 
 
 def _lines(text_page: Any) -> tuple[list[Line], bool]:
@@ -283,20 +273,16 @@ def _stand_as_rows(words: Sequence[str], places: Places) -> bool:
 
 def _under_captions(text: str, parts: Parts, bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
     """Return the lines that may belong to a table: those below the first table caption of the page."""
-    if not _names_table(text) or not _has_cells(text):
+    if TABLE_CAPTION.search(text) is None or not _has_cells(text):
         return []
     captions = [base for words, base, heavy in zip(parts.words, bases, bold, strict=True) if is_caption(words, heavy)]
     highest = max(captions, default=-math.inf)
     return [at for at, base in enumerate(bases) if base <= highest]
 
 
-def _names_table(text: str) -> bool:
-    return ("Table" in text or "TABLE" in text) and TABLE_CAPTION.search(text) is not None
-
-
 def is_caption(words: str, bold: bool) -> bool:
     """Return whether ``words`` are a caption; a sentence that begins with ``Table 3 provides`` is not."""
-    if words[:5] not in {"Table", "TABLE"} or not TABLE_CAPTION.match(words):
+    if not TABLE_CAPTION.match(words):
         return False
     parts = words.split()
     return bold or len(parts) == 2 or parts[1].endswith((".", ":"))
