@@ -1,6 +1,7 @@
 """Draws a PDF page as PNG with the words of quotes marked, as with a yellow pen. Runs in the worker process."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
 
     Raises ``SourceRejected``.
     """
-    document = open_pdf(path)
-    try:
+    with closing(open_pdf(path)) as document:
         if not 1 <= page_number <= len(document):
             raise SourceRejected(f"The document has {len(document)} pages; there is no page {page_number}.")
         page = document[page_number - 1]
@@ -36,8 +36,6 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
         image = png(rows, bitmap.width, bitmap.n_channels)
         first = next(iter(quote_rectangles(page, highlight[:1]) or places), None)
         return PageImage(png=image, pages=len(document), marked_at=first and (first[0] / width, 1 - first[3] / height))
-    finally:
-        document.close()
 
 
 def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, float, float, float]]:
@@ -47,15 +45,12 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
     page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells,
     where they are beside each other.
     """
-    text_page = page.get_textpage()
-    try:
+    with closing(page.get_textpage()) as text_page:
         places: list[tuple[float, float, float, float]] = []
         for start, end in _joined(span for quote in quotes for span in quote_spans(text_page, quote)):
             count = text_page.count_rects(start, end - start)
             places += [text_page.get_rect(index) for index in range(count)]
         return places
-    finally:
-        text_page.close()
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:

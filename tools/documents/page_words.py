@@ -7,6 +7,7 @@ cannot hide itself.
 import html
 import re
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pypdfium2
@@ -29,7 +30,8 @@ def page_texts(path: Path) -> list[str]:
     """
     try:
         if path.suffix == ".pdf":
-            return _pdf(path)
+            with closing(pypdfium2.PdfDocument(path)) as document:
+                return [page.get_textpage().get_text_range() for page in document]
         if path.suffix == ".docx":
             with zipfile.ZipFile(path) as archive:
                 return [_untagged(archive.read("word/document.xml").decode())]
@@ -59,14 +61,6 @@ def stands_on(quote: str, page: int, texts: list[str]) -> bool:
         words[:cut] in here and words[cut:] in following[: _RUNNING_HEAD + len(words) - cut]
         for cut in range(_LEAST_BEFORE, len(words) - _LEAST_AFTER + 1)
     )
-
-
-def _pdf(path: Path) -> list[str]:
-    document = pypdfium2.PdfDocument(path)
-    try:
-        return [page.get_textpage().get_text_range() for page in document]
-    finally:
-        document.close()
 
 
 def _untagged(text: str) -> str:

@@ -6,6 +6,7 @@ the reader put together wrongly.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -50,11 +51,8 @@ class _Place:
 
 def row_stands_on(path: Path, page_number: int, quote: str) -> bool:
     """Return whether each line of ``quote``, its cells parted by tabs, is a row of that page (from 1). Blocks."""
-    document = open_pdf(path)
-    try:
+    with closing(open_pdf(path)) as document:
         return 1 <= page_number <= len(document) and bool(row_spans(document[page_number - 1].get_textpage(), quote))
-    finally:
-        document.close()
 
 
 def row_spans(text_page: Any, quote: str) -> list[Span]:

@@ -20,6 +20,14 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
 _FACTS = ("title", "issuer", "version", "date", "language", "licence", "url")
 _HTML_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HTML_BLOCKS = {"p", "li", "td", "th", "caption", "figcaption", "div", "blockquote", "dt", "dd", "pre", "title"}
+_HTML_FACTS = {
+    "author": "issuer",
+    "dc.publisher": "issuer",
+    "date": "date",
+    "dcterms.issued": "date",
+    "article:published_time": "date",
+}
+"""The fact that each name of a ``meta`` element gives."""
 _HTML_SILENT = {"script", "style", "nav", "footer", "template", "noscript", "svg", "form", "button"}
 
 
@@ -182,15 +190,8 @@ class _HtmlReader(HTMLParser):
 
     def _meta(self, given: dict[str, str]) -> None:
         name = (given.get("name") or given.get("property") or "").lower()
-        known = {
-            "author": "issuer",
-            "dc.publisher": "issuer",
-            "date": "date",
-            "dcterms.issued": "date",
-            "article:published_time": "date",
-        }.get(name)
-        if known and given.get("content"):
-            self.facts.setdefault(known, given["content"])
+        if name in _HTML_FACTS and given.get("content"):
+            self.facts.setdefault(_HTML_FACTS[name], given["content"])
 
     def _flush(self) -> None:
         text = clean(" ".join("".join(self._words).split()))

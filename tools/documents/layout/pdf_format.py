@@ -1,5 +1,6 @@
 """Reads PDF files into pages of blocks, with what the file says about itself. Runs in the worker process."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ MAX_OUTLINE = 5_000
 
 def read_pdf(path: Path, progress: Progress) -> Extraction:
     """Read all pages. Raises ``SourceRejected`` for a file that is encrypted, damaged, empty or too large."""
-    document = open_pdf(path)
-    try:
+    with closing(open_pdf(path)) as document:
         total = len(document)
         if total == 0:
             raise SourceRejected("The PDF has no pages.", code="file_without_text")
@@ -37,8 +37,6 @@ def read_pdf(path: Path, progress: Progress) -> Extraction:
         read = tuple(Layout(pages, _outline(document)).pages())
         contents = _with_scans(document, read, progress)
         return pdf_facts(document, contents).model_copy(update={"pages": contents})
-    finally:
-        document.close()
 
 
 def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:

@@ -8,6 +8,7 @@ import math
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice, repeat
 from operator import mul, sub
@@ -66,31 +67,20 @@ def cells_of(
     """Part the chosen lines where the space between two words is far wider than between words of a sentence."""
     found: list[tuple[Cell, ...]] = [()] * len(parts.words)
     lefts, _ = characters.sides([parts.firsts[at] for at in chosen])
-    rights = _with_hyphens(parts, places.rights, chosen, characters)
+    broken = [at for at in chosen if parts.hyphenated[at]]
+    _, ends = characters.sides([parts.lasts[at] + 1 for at in broken])
+    # The sign of a hyphen at a line's end is a part of its last cell.
+    hyphens = dict(zip(broken, ends, strict=True))
     gaps = _gaps(text, parts, places.sizes, chosen, characters)
     for at, start in zip(chosen, lefts, strict=True):
-        if at not in gaps:
-            found[at] = (Cell(parts.words[at], start, rights[at]),)
-            continue
         first, left = parts.firsts[at], start
         cells: list[Cell] = []
-        for gap in gaps[at]:
+        for gap in gaps.get(at, ()):
             cells.append(Cell(clean(text[first : gap.start]), left, gap.left))
             first, left = gap.end, gap.right
-        found[at] = (*cells, Cell(clean(text[first : parts.lasts[at] + 1]), left, rights[at]))
+        rest = clean(text[first : parts.lasts[at] + 1]) if cells else parts.words[at]
+        found[at] = (*cells, Cell(rest, left, hyphens.get(at, places.rights[at])))
     return found
-
-
-def _with_hyphens(
-    parts: Parts, ends: Sequence[float], chosen: Sequence[int], characters: PageCharacters
-) -> list[float]:
-    """Return the right ends of the lines. The sign of a hyphen at a line's end is a part of its last cell."""
-    rights = list(ends)
-    broken = [at for at in chosen if parts.hyphenated[at]]
-    _, further = characters.sides([parts.lasts[at] + 1 for at in broken])
-    for at, right in zip(broken, further, strict=True):
-        rights[at] = right
-    return rights
 
 
 class _Gap(NamedTuple):
@@ -107,10 +97,7 @@ def _gaps(
 ) -> dict[int, list[_Gap]]:
     """Return the wide spaces of each line that has some."""
     firsts = [parts.firsts[at] for at in chosen]
-    lasts = [parts.lasts[at] for at in chosen]
-    spaces = [
-        match.span() for first, last in zip(firsts, lasts, strict=True) for match in _SPACES.finditer(text, first, last)
-    ]
+    spaces = [match.span() for at in chosen for match in _SPACES.finditer(text, parts.firsts[at], parts.lasts[at])]
     _, befores = characters.sides([start - 1 for start, _ in spaces])
     afters, _ = characters.sides([end for _, end in spaces])
     wide: dict[int, list[_Gap]] = {}
@@ -169,9 +156,7 @@ class PageTooLarge(ValueError):
 
 def read_page(document: Any, index: int) -> PdfPage:
     """Read page ``index`` (from 0) of an open ``PdfDocument``."""
-    page = document[index]
-    text_page = page.get_textpage()
-    try:
+    with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
         characters = text_page.count_chars()
         if characters > MAX_PAGE_CHARACTERS:
             raise PageTooLarge(f"page {index + 1} holds {characters:,} characters")
@@ -181,9 +166,6 @@ def read_page(document: Any, index: int) -> PdfPage:
         pictured = not lines and next(page.get_objects(filter=shown, max_depth=3), None) is not None
         rules = read_rules(page) if tabular else ()
         return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), characters, pictured, rules)
-    finally:
-        text_page.close()
-        page.close()
 
 
 def _label(document: Any, index: int) -> str | None:

@@ -17,7 +17,7 @@ MAX_PIXELS = 40_000_000
 def open_pdf(path: Path) -> Any:
     """Open a PDF. Raises ``SourceRejected`` with the reason when it cannot be read."""
     try:
-        document = pdfium.PdfDocument(path)
+        return pdfium.PdfDocument(path)
     except pdfium.PdfiumError as error:
         code = getattr(error, "err_code", None)
         if code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY) or "assword" in str(error):
@@ -25,7 +25,6 @@ def open_pdf(path: Path) -> Any:
                 "The PDF is encrypted: save it without a password and add it again.", code="file_encrypted"
             ) from None
         raise SourceRejected("The PDF is damaged or is no PDF: it cannot be opened.", code="file_damaged") from None
-    return document
 
 
 def picture_of_page(page: Any, scale: float) -> bytes:
