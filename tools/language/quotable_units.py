@@ -9,7 +9,7 @@ from typing import Final
 
 from tools.language.figures import has_amount
 from tools.language.quotes import CLOSED, is_quotable
-from tools.language.sentences import BULLETS
+from tools.language.sentences import BULLETS, is_closed
 from tools.language.sentences import sentences as split_sentences
 from tools.language.terms import terms
 from tools.language.word_lists import word_list
@@ -39,8 +39,6 @@ _ANNOUNCES: Final = re.compile(r"\b(?:the following|as follows|these|those below
 """A line that ends so leads into the list below it."""
 _NAME_WORDS: Final = 30
 _BOUND: Final = re.compile("[<>≤≥]")
-_ENDED: Final = re.compile(r"""[.!?:;]["'”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?$""")
-_END_REACH: Final = 24
 _KEY: Final = re.compile(r"(?:^|[;.]\s)[A-Z][A-Za-z]*[A-Z][A-Za-z0-9-]*(?:,|:| =| [–-]) [a-z][^;.]*(?=[;.]|$)")
 """An abbreviation with its words, as below a table: "CHD, coronary heart disease;"."""
 _OPENING: Final = word_list("negations") | word_list("conditions") | word_list("qualifiers")
@@ -171,7 +169,7 @@ def _is_name(text: str) -> bool:
     """
     if ";" in text and len(_KEY.findall(text)) > 1:
         return True
-    if text.endswith(CLOSED) or _ENDED.search(text[-_END_REACH:]):
+    if is_closed(text):
         return False
     words = [word.strip(".,;:()").lower() for word in text.split()]
     if len(words) > _NAME_WORDS or not word_list("finite_verbs").isdisjoint(words):

@@ -82,7 +82,7 @@ def sentence_spans(text: str) -> tuple[Sentence, ...]:
             in_items = bool(kind)
         elif kind:
             in_items = True
-        elif _is_closed(text, *block):
+        elif is_closed(text, *block):
             leads, in_items = [], False
     return tuple(found)
 
@@ -110,17 +110,10 @@ def _blocks(text: str) -> Iterator[Span]:
 
 def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
     """Return whether the line break after ``end`` only wraps the block that began at ``start``."""
-    line_start = text.rfind("\n", start, end) + 1 or start
-    line = text[max(line_start, start) : end]
+    line = text[max(text.rfind("\n", start, end) + 1, start) : end]
     line_end = text.find("\n", following)
     below = text[following : line_end if line_end >= 0 else len(text)]
-    if (
-        LIST_MARK.match(below)
-        or "\t" in line
-        or "\t" in below
-        or below.startswith("|")
-        or _is_closed(line, 0, len(line))
-    ):
+    if LIST_MARK.match(below) or "\t" in line or "\t" in below or below.startswith("|") or is_closed(line):
         return False
     last_word = line.rpartition(" ")[2].lower()
     unfinished = line.endswith((",", "-")) or last_word in word_list("qualifiers") | word_list("negations")
@@ -128,7 +121,9 @@ def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
     return below[:1].islower() or unfinished or wrapped
 
 
-def _is_closed(text: str, start: int, end: int) -> bool:
+def is_closed(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Return whether the stretch ends a sentence, with or without a reference number or a note's mark."""
+    end = len(text) if end is None else end
     return _CLOSED.search(text, max(start, end - _CLOSE_REACH), end) is not None
 
 

@@ -5,7 +5,7 @@ Knows nothing of documents or files: the library and the evaluation use it alike
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
@@ -85,11 +85,18 @@ class Retriever:
         wanted = asked_terms(question, expansion)
         shares = _shares(expansion, wanted)
         searched = (*wanted, *shares)
-        weight = _lowered(for_ranking(weight, wanted), shares)
-        by_terms = self.terms.search(searched, weight, versions, CANDIDATES)
+        ranking = for_ranking(weight, wanted)
+
+        def lowered(term: str) -> float:
+            return ranking(term) * shares.get(term, 1.0)
+
+        by_terms = self.terms.search(searched, lowered, versions, CANDIDATES)
         by_vector = self._by_vector(_in_other_words(question, expansion), versions)
-        ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], searched, terms_of, weight)
-        return Retrieved(wanted, tuple(ordered))
+        raised = [
+            replace(each, score=each.score + CLOSENESS * closeness(searched, terms_of(each.id), lowered))
+            for each in fuse(by_terms, by_vector)[:CANDIDATES]
+        ]
+        return Retrieved(wanted, tuple(sorted(raised, key=lambda hit: -hit.score)))
 
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
         """Return the dense hits; none when the embedder fails, so that the search goes on without them."""
@@ -165,10 +172,6 @@ def _shares(expansion: QueryExpansion, asked: Sequence[str]) -> dict[str, float]
     return {term: share for term, share in shares.items() if term not in asked}
 
 
-def _lowered(weight: Weight, shares: Mapping[str, float]) -> Weight:
-    return lambda term: weight(term) * shares.get(term, 1.0)
-
-
 def _in_other_words(question: str, expansion: QueryExpansion) -> str:
     """Return the text to embed: the question followed by words of the same meaning."""
     same = [word for one in expansion.expansions for word in one.same]
@@ -191,17 +194,6 @@ def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Hit]:
 def _scaled(hits: Sequence[Hit]) -> dict[str, float]:
     low, high = min((hit.score for hit in hits), default=0.0), max((hit.score for hit in hits), default=0.0)
     return {hit.id: (hit.score - low) / ((high - low) or 1.0) for hit in hits}
-
-
-def by_closeness(
-    candidates: Sequence[Hit], question: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
-) -> list[Hit]:
-    """Raise candidates in which the question's terms are close together."""
-    raised = [
-        replace(each, score=each.score + CLOSENESS * closeness(question, terms_of(each.id), weight))
-        for each in candidates
-    ]
-    return sorted(raised, key=lambda hit: -hit.score)
 
 
 def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:

@@ -193,10 +193,8 @@ class LibraryStore:
 
     def pending(self) -> list[VersionRef]:
         """Return the versions marked by ``mark_pending``."""
-        folder = self.folder / "pending"
-        if not folder.is_dir():
-            return []
-        return [ref for path in sorted(folder.iterdir()) if (ref := VersionRef.parse(path.name)) is not None]
+        marks = sorted((self.folder / "pending").glob("*"))
+        return [ref for path in marks if (ref := VersionRef.parse(path.name)) is not None]
 
     def scratch(self) -> tempfile.TemporaryDirectory[str]:
         """Return a temporary folder on the same file system, from which results are renamed into place."""

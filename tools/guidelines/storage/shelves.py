@@ -40,10 +40,6 @@ class ConversationStore(LibraryStore):
         super().__init__(library.folder / "conversations" / scope)
         self._library = library
 
-    def make(self) -> None:
-        """Create the folder."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-
     def save_version(self, ref: VersionRef, made: Path) -> None:
         # Under the lock, or a file that was being read while its conversation was deleted would stay behind.
         with self.locked():
@@ -136,15 +132,12 @@ class Shelves:
     def made(self, scope: Scope | None) -> Shelf:
         """Return the shelf of a conversation, created if missing."""
         shelf = self.of(scope)
-        if isinstance(shelf.store, ConversationStore):
-            shelf.store.make()
+        shelf.store.folder.mkdir(parents=True, exist_ok=True)
         return shelf
 
     def scopes(self) -> list[Scope]:
         """Return the conversations that have documents of their own."""
-        if not self._folder.is_dir():
-            return []
-        return [scope for path in sorted(self._folder.iterdir()) if (scope := as_scope(path.name)) is not None]
+        return [scope for path in sorted(self._folder.glob("*")) if (scope := as_scope(path.name)) is not None]
 
     def own_count(self) -> int:
         """Return how many documents belong to conversations."""
@@ -173,8 +166,7 @@ class Shelves:
         if not store.folder.is_dir():
             return False
         with self.library.store.locked():
-            versions = store.folder / "versions"
-            for path in versions.iterdir() if versions.is_dir() else ():
+            for path in (store.folder / "versions").glob("*"):
                 if (ref := VersionRef.parse(path.name)) is not None:
                     self.library.store.mark_pending(ref)
             shutil.rmtree(store.folder)

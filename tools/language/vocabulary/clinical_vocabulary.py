@@ -147,16 +147,14 @@ def _meant(words: Sequence[str], language: Language) -> tuple[str, ...]:
     An English word counts as it is and in the plural: "prevention" has the stem of a preventer, and "expected" that of
     "expecting".
     """
-    known = _vocabulary(language)
-    if language == "en" and len(words) == 1:
-        word = without_accents(words[0]).lower()
-        return known.get(_EXACT + word) or known.get(_EXACT + word.removesuffix("s")) or ()
-    return known.get(_key(words, language)) or ()
+    known, key = _vocabulary(language), _key(words, language)
+    plural = known.get(key.removesuffix("s"), ()) if key.startswith(_EXACT) else ()
+    return known.get(key, plural)
 
 
 def _key(words: Sequence[str], language: Language) -> str:
     if language == "en" and len(words) == 1:
-        return _EXACT + without_accents(words[0]).lower()
+        return _EXACT + without_accents(words[0])
     return " ".join(stem(without_accents(word), _STEMMERS[language]) for word in words)
 
 
