@@ -108,14 +108,15 @@ def write_formulary(labels: Sequence[AnnotatedLabel], cases: Sequence[Case], fol
     records: list[dict[str, object]] = []
     for number, label in enumerate(labels):
         parts = re.split(r",|/| and ", label.generic.lower())
-        record: dict[str, object] = {
-            "code": f"label-{number}",
-            "generic_name": label.generic.lower(),
-            "ingredients": [part.strip() for part in parts if part.strip()],
-            "brand_names": [label.label],
-        }
-        record.update(sections_of(label.text))
-        records.append(record)
+        records.append(
+            {
+                "code": f"label-{number}",
+                "generic_name": label.generic.lower(),
+                "ingredients": [part.strip() for part in parts if part.strip()],
+                "brand_names": [label.label],
+                **sections_of(label.text),
+            }
+        )
     others = dict.fromkeys(pair.other.lower() for _, pair in cases)
     records.extend({"code": f"other-{name}", "generic_name": name} for name in others)
     file = folder / "interaction-labels.json"
@@ -129,12 +130,7 @@ def sections_of(text: str) -> dict[str, str]:
     section = "warnings"
     for line in text.splitlines():
         heading = _NUMBER.sub("", line.strip())
-        if (
-            heading
-            and len(heading) <= _LONGEST_HEADING
-            and heading == heading.upper()
-            and re.search("[A-Z]{4}", heading)
-        ):
+        if len(heading) <= _LONGEST_HEADING and heading == heading.upper() and re.search("[A-Z]{4}", heading):
             section = next((name for name, wording in _HEADINGS if wording.search(heading.lower())), "warnings")
         else:
             found.setdefault(section, []).append(line)

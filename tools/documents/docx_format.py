@@ -24,17 +24,18 @@ def read_docx(path: Path) -> Extraction:
     try:
         with zipfile.ZipFile(path) as package:
             body = _part(package, "word/document.xml")
-            core = _part(package, "docProps/core.xml") if "docProps/core.xml" in package.namelist() else None
+            core = _part(package, "docProps/core.xml") if "docProps/core.xml" in package.namelist() else ()
     except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, EOFError):
         raise SourceRejected("The file is damaged or is no Word document.") from None
     root = body.find(f"{_W}body")
     blocks = tuple(_blocks(root)) if root is not None else ()
-    title = _core(core, f"{_DC}title") or next((block.text for block in blocks if block.kind == "heading"), "")
+    facts = {element.tag: clean(element.text or "")[:300] for element in core}
+    title = facts.get(f"{_DC}title") or next((block.text for block in blocks if block.kind == "heading"), "")
     return Extraction(
         title=title,
-        issuer=_core(core, f"{_DC}creator"),
-        date=_core(core, f"{_TERMS}modified")[:10],
-        language=_core(core, f"{_DC}language"),
+        issuer=facts.get(f"{_DC}creator", ""),
+        date=facts.get(f"{_TERMS}modified", "")[:10],
+        language=facts.get(f"{_DC}language", ""),
         paged=False,
         pages=(PageContent(number=1, blocks=blocks),),
     )
@@ -43,11 +44,6 @@ def read_docx(path: Path) -> Extraction:
 def _part(package: zipfile.ZipFile, name: str) -> Element:
     with package.open(name) as stream:
         return parse_xml(stream, "The Word document", most_bytes=MAX_PART_BYTES)
-
-
-def _core(core: Element | None, name: str) -> str:
-    found = core.find(name) if core is not None else None
-    return clean(found.text or "")[:300] if found is not None else ""
 
 
 def _blocks(root: Element) -> Iterator[Block]:

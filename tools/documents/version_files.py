@@ -10,7 +10,7 @@ Records damaged by a disk fault or a manual edit are detected, so that one docum
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,17 +34,16 @@ class Lexicon(Frozen):
     counts: dict[str, int]
 
 
-def write_version(folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]) -> None:
+def write_version(folder: Path, title: str, pages: Iterable[PageContent], passages: Sequence[StoredPassage]) -> None:
     """Write into ``folder`` all files of one version but for its facts."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_lines(folder / "pages.jsonl", pages)
-    kept = list(passages)
-    _write_lines(folder / "passages.jsonl", kept)
-    expander = Expander(find_abbreviations(passage.text for passage in kept))
+    _write_lines(folder / "passages.jsonl", passages)
+    expander = Expander(find_abbreviations(passage.text for passage in passages))
     counts: Counter[str] = Counter()
     indexed = 0
     with (folder / "terms.txt").open("w", encoding="utf-8") as out:
-        for passage in kept:
+        for passage in passages:
             found = expander.expand(terms(f"{title} {passage.section} {passage.text}"))
             if passage.kind != "reference":
                 counts.update(set(found))

@@ -79,8 +79,6 @@ def everyday_terms(question: str) -> frozenset[str]:
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:
     """Return ``weight`` with less of it for "first-line"."""
     first_line = _first_line(question)
-    if not first_line:
-        return weight
     return lambda term: weight(term) * (_FIRST_LINE_SHARE if term in first_line else 1.0)
 
 

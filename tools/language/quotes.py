@@ -6,7 +6,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from tools.language.folding import CELL_BREAK, Folded, fold
@@ -82,14 +82,12 @@ def marked_segments(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
     """Cut ``text`` into stretches, each with whether it is quoted; joined they are ``text`` again."""
     spans = [span for quote in quotes if (span := find_span(quote, text, whole_words=False))]
     bounds = sorted({0, len(text), *(at for span in spans for at in span)})
-    segments: list[tuple[str, bool]] = []
-    for start, end in pairwise(bounds):
-        quoted = any(span.start <= start and end <= span.end for span in spans)
-        if segments and segments[-1][1] == quoted:
-            segments[-1] = (segments[-1][0] + text[start:end], quoted)
-        else:
-            segments.append((text[start:end], quoted))
-    return segments
+
+    def is_quoted(piece: tuple[int, int]) -> bool:
+        return any(span.start <= piece[0] and piece[1] <= span.end for span in spans)
+
+    found = ((quoted, list(pieces)) for quoted, pieces in groupby(pairwise(bounds), is_quoted))
+    return [(text[pieces[0][0] : pieces[-1][1]], quoted) for quoted, pieces in found]
 
 
 def cuts_word(text: str, start: int, end: int) -> bool:

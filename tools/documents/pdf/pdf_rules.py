@@ -5,9 +5,9 @@ Runs in the worker process.
 
 import ctypes
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pypdfium2 import raw
 
@@ -32,6 +32,9 @@ _KIND = typed(raw.FPDFPageObj_GetType, ctypes.c_int, ADDRESS)
 _BOUNDS = typed(raw.FPDFPageObj_GetBounds, None, *(ADDRESS,) * 5)
 
 
+T = TypeVar("T")
+
+
 class Rule(NamedTuple):
     """A horizontal rule. Tables often draw one piece over each column: ``joints`` is where the pieces meet."""
 
@@ -45,13 +48,23 @@ class Rule(NamedTuple):
 def read_rules(page: Any) -> tuple[Rule, ...]:
     """Return the rules of an open page from top to bottom."""
     pieces = sorted(_pieces(page), key=lambda piece: (-piece[2], piece[0]))
-    rules: list[Rule] = []
-    start = 0
-    for at in range(1, len(pieces) + 1):
-        if at == len(pieces) or pieces[start][2] - pieces[at][2] > _SAME:
-            rules += _joined(sorted(pieces[start:at]))
-            start = at
-    return tuple(rules)
+    return tuple(
+        _rule(touching)
+        for level in runs(pieces, lambda run, piece: run[0][2] - piece[2] <= _SAME)
+        for touching in runs(sorted(level), lambda run, piece: piece[0] <= max(right for _, right, _ in run) + _SAME)
+    )
+
+
+def runs(items: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
+    """Yield the longest runs of ``items`` in which each item goes on from the run before it."""
+    run: list[T] = []
+    for item in items:
+        if run and not goes_on(run, item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
 
 
 def _pieces(page: Any) -> list[tuple[float, float, float]]:
@@ -73,17 +86,6 @@ def _pieces(page: Any) -> list[tuple[float, float, float]]:
         heights = ((bottom + top) / 2,) if top - bottom <= _THICKEST else (bottom, top)
         found += ((left, right, height) for height in heights)
     return found
-
-
-def _joined(pieces: Sequence[tuple[float, float, float]]) -> list[Rule]:
-    """Return the rules that pieces at one height make, those that touch made one."""
-    rules: list[list[tuple[float, float, float]]] = []
-    for piece in pieces:
-        if rules and piece[0] <= max(right for _, right, _ in rules[-1]) + _SAME:
-            rules[-1].append(piece)
-        else:
-            rules.append([piece])
-    return [_rule(each) for each in rules]
 
 
 def _rule(pieces: Sequence[tuple[float, float, float]]) -> Rule:

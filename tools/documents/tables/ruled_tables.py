@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from tools.documents.models import TableRows
 from tools.documents.pdf.pdf_lines import Line, PdfPage
-from tools.documents.pdf.pdf_rules import Rule, stacks
+from tools.documents.pdf.pdf_rules import Rule, runs, stacks
 from tools.documents.tables.table_rows import (
     Column,
     FoundTable,
@@ -77,12 +77,8 @@ def _columns(rules: Sequence[Rule], bands: Sequence[_Band]) -> list[Column]:
     """Return where most of the rules have joints, or else where white runs through all rows."""
     joints = sorted(joint for rule in rules for joint in rule.joints)
     pieced = sum(bool(rule.joints) for rule in rules)
-    edges: list[float] = []
-    while joints:
-        near = [joint for joint in joints if joint - joints[0] < _SAME]
-        if len(near) >= max(2, 0.5 * pieced):
-            edges.append(sum(near) / len(near))
-        joints = joints[len(near) :]
+    near = runs(joints, lambda run, joint: joint - run[0] < _SAME)
+    edges = [sum(run) / len(run) for run in near if len(run) >= max(2, 0.5 * pieced)]
     if not edges:
         return columns_of([row for band in bands for row in band.rows])
     return list(pairwise([rules[0].left, *edges, rules[0].right]))

@@ -11,7 +11,7 @@ from tools.language.terms import weight_of
 from tools.types import Passage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LibrarySnapshot:
     """The live versions at one moment, by document id, and in how many of their passages each term is."""
 

@@ -13,6 +13,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,7 +106,6 @@ class Shelves:
         self._folder = folder / "conversations"
         self._lock = threading.Lock()
         self._own: OrderedDict[Scope, Shelf] = OrderedDict()
-        self._together: dict[Scope, tuple[LibrarySnapshot, LibrarySnapshot, LibrarySnapshot]] = {}
 
     def has(self, scope: Scope) -> bool:
         """Return whether the conversation has had documents and was not erased since."""
@@ -118,11 +118,9 @@ class Shelves:
         with self._lock:
             if scope not in self._own or not self.has(scope):
                 self._own[scope] = _shelf(ConversationStore(self.library.store, scope))
-                self._together.pop(scope, None)
             self._own.move_to_end(scope)
-            while len(self._own) > _KEPT:
-                oldest, _ = self._own.popitem(last=False)
-                self._together.pop(oldest, None)
+            if len(self._own) > _KEPT:
+                self._own.popitem(last=False)
             return self._own[scope]
 
     def holding(self, name: str) -> Shelf:
@@ -150,12 +148,7 @@ class Shelves:
         if scope is None or not self.has(scope):
             return library
         own = self.of(scope).catalog.snapshot()
-        if not own.live:
-            return library
-        known = self._together.get(scope)
-        if known is None or known[0] is not library or known[1] is not own:
-            known = self._together[scope] = (library, own, _together(library, own))
-        return known[2]
+        return _together(library, own) if own.live else library
 
     def erase(self, scope: Scope) -> bool:
         """Erase a conversation's files, words and records. Return False when it had none.
@@ -178,6 +171,7 @@ def erase_files(folder: Path, scope: Scope) -> bool:
     return Shelves(folder).erase(scope)
 
 
+@lru_cache(_KEPT)
 def _together(library: LibrarySnapshot, own: LibrarySnapshot) -> LibrarySnapshot:
     counts = Counter(library.counts)
     counts.update(own.counts)
