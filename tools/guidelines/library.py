@@ -19,7 +19,6 @@ from tools.guidelines.models import (
     Document,
     FolderReport,
     GuidelineSearchResult,
-    IngestProgress,
     Progress,
     RefusedFile,
     SearchFilter,
@@ -28,7 +27,6 @@ from tools.guidelines.search.library_search import LibrarySearch
 from tools.guidelines.search.passage_index import COLLECTION
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.document_store import document_id
-from tools.guidelines.storage.library_threads import Threads
 from tools.guidelines.storage.scopes import Scope
 from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import Expand, QueryExpansion
@@ -45,7 +43,7 @@ USUAL_LIMIT = 8
 """Passages of a search; docs/measurements.md compares it with six."""
 
 
-class GuidelineLibrary:
+class GuidelineLibrary(Ingester):
     """Guidelines in ``folder`` and their index on the Milvus server at ``uri``."""
 
     def __init__(
@@ -58,16 +56,12 @@ class GuidelineLibrary:
         collection: str = COLLECTION,
         expand: Expand | None = None,
     ) -> None:
-        self._shelves = Shelves(folder)
         self._connection = MilvusConnection(uri, token, contents="guideline index")
-        self._retriever = Retriever(self._connection, collection, embedder)
+        super().__init__(Shelves(folder), Retriever(self._connection, collection, embedder))
         self._searcher = LibrarySearch(self._shelves, self._retriever)
         self._expand = expand
-        self._run = Threads()
-        self._ingesting: dict[Path, IngestProgress] = {}
         self._drawing = asyncio.Semaphore(_MOST_AT_ONCE)
         self._drawn: dict[tuple[object, ...], PageImage] = {}
-        self._ingester = Ingester(self._shelves, self._retriever, self._run)
 
     async def search(
         self,
@@ -95,7 +89,7 @@ class GuidelineLibrary:
 
     async def documents(self) -> list[Document]:
         """Return the loaded, searchable documents by id."""
-        return await self._run(self._shelves.library.catalog.documents)
+        return await self._run(self._shelves.library.documents)
 
     async def damaged(self) -> tuple[str, ...]:
         """Return the ids of documents whose record is damaged: not searched until added again, or removed."""
@@ -107,41 +101,11 @@ class GuidelineLibrary:
 
     async def own_documents(self, scope: Scope) -> list[Document]:
         """Return the conversation's own documents."""
-        return await self._run(lambda: self._shelves.of(scope).catalog.documents() if self._shelves.has(scope) else [])
+        return await self._run(lambda: self._shelves.of(scope).documents())
 
     async def own_count(self) -> int:
         """Return how many documents belong to conversations."""
         return await self._run(self._shelves.own_count)
-
-    async def add(self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None) -> Document:
-        """Ingest one file. The same bytes change nothing; other bytes under its name are a new version.
-
-        With ``scope`` it is for that conversation alone, unless the library has it already. Raises ``SourceRejected``
-        with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
-        cannot be written. ``progress`` is called in the event loop, page by page.
-        """
-
-        def note(at: IngestProgress) -> None:
-            if scope is None:
-                self._ingesting[path] = at
-            if progress is not None:
-                progress(at)
-
-        try:
-            return await self._ingester.add(path, note, scope)
-        finally:
-            self._ingesting.pop(path, None)
-
-    def ingesting(self) -> list[IngestProgress]:
-        """Return how far the files are that are being added to the library."""
-        return list(self._ingesting.values())
-
-    async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:
-        """Add a conversation's document to the library, for everybody; None when it has no such document.
-
-        What its answers cite stays readable there. Raises as ``add`` does.
-        """
-        return await self._ingester.share(document_id, scope, progress)
 
     async def add_folder(self, folder: Path, *, progress: Progress | None = None) -> FolderReport:
         """Ingest every guideline file under ``folder``; a refused file does not stop the others.
@@ -165,26 +129,10 @@ class GuidelineLibrary:
                 refused.append(RefusedFile(file_name=path.name, reason=str(error)))
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
 
-    async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
-        """Rebuild the index from the stored originals, reading again what an older reader read.
-
-        Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
-        it ends, searches find only the documents indexed so far.
-        """
-        return await self._ingester.reindex(progress)
-
     async def load_demo(self, progress: Progress | None = None) -> None:
         """Load the demonstration guidelines; those that are loaded and unchanged are left alone."""
         for path in sorted(DEMO_FOLDER.glob("*.pdf")):
             await self.add(path, progress=progress)
-
-    async def remove(self, document_id: str, *, scope: Scope | None = None) -> bool:
-        """Remove a document from search and list, keeping what old answers cite. False if unknown."""
-        return await self._ingester.withdraw(document_id, scope)
-
-    async def erase(self, scope: Scope) -> bool:
-        """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""
-        return await self._ingester.erase(scope)
 
     async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
         """Return the passage of that id, also of a superseded or removed document; None when there never was one.
@@ -245,8 +193,8 @@ class GuidelineLibrary:
         await self._run(self._load)
 
     def _load(self) -> None:
-        self._ingester.clean_up()
-        self._shelves.library.catalog.snapshot()
+        self._clean_up()
+        self._shelves.library.snapshot()
         self._retriever.load()
 
     async def check_index(self) -> list[str]:

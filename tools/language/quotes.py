@@ -45,6 +45,9 @@ def find_longest(quote: str, text: str, *, least: int) -> Span | None:
     Case does not count. For quotes that run over the end of a page.
     """
     needle, haystack = fold(quote, ignore_case=True).text, fold(text, ignore_case=True)
+    whole = next(places(needle, haystack, None), None)
+    if whole is not None:
+        return whole
     start = _longest(len(needle), lambda size: needle[:size] in haystack.text)
     end = _longest(len(needle), lambda size: needle[len(needle) - size :] in haystack.text)
     part = needle[:start] if start >= end else needle[len(needle) - end :]

@@ -15,14 +15,23 @@ from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines.ingestion import ingest
-from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, Progress, RefusedFile
+from tools.guidelines.models import (
+    Document,
+    DocumentRecord,
+    DocumentVersion,
+    FolderReport,
+    IngestProgress,
+    Progress,
+    RefusedFile,
+)
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
-from tools.guidelines.storage.catalog import current_version, document_of
-from tools.guidelines.storage.document_store import LibraryStore, document_id
+from tools.guidelines.storage.catalog import Shelf, current_version, document_of
+from tools.guidelines.storage.document_store import LibraryStore
+from tools.guidelines.storage.document_store import document_id as id_of_file
 from tools.guidelines.storage.library_threads import Threads
 from tools.guidelines.storage.scopes import Scope, own_id
-from tools.guidelines.storage.shelves import Shelf, Shelves
+from tools.guidelines.storage.shelves import Shelves
 
 logger = logging.getLogger(__name__)
 
@@ -33,17 +42,40 @@ OWN_FILE = "a file of a conversation"
 
 
 class Ingester:
-    """Changes the documents on ``shelves`` and their index."""
+    """The part of ``GuidelineLibrary`` that changes the documents on ``shelves`` and their index."""
 
-    def __init__(self, shelves: Shelves, retriever: Retriever, run: Threads) -> None:
+    def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
         self._shelves = shelves
         self._retriever = retriever
-        self._run = run
+        self._run = Threads()
+        self._ingesting: dict[Path, IngestProgress] = {}
         self._changing = asyncio.Lock()
         self._reading = asyncio.Semaphore(2)
 
-    async def add(self, path: Path, progress: Progress | None, scope: Scope | None) -> Document:
-        """Ingest one file for everybody or for one conversation; see ``GuidelineLibrary.add``."""
+    async def add(self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None) -> Document:
+        """Ingest one file. The same bytes change nothing; other bytes under its name are a new version.
+
+        With ``scope`` it is for that conversation alone, unless the library has it already. Raises ``SourceRejected``
+        with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
+        cannot be written. ``progress`` is called in the event loop, page by page.
+        """
+
+        def note(at: IngestProgress) -> None:
+            if scope is None:
+                self._ingesting[path] = at
+            if progress is not None:
+                progress(at)
+
+        try:
+            return await self._add(path, note, scope)
+        finally:
+            self._ingesting.pop(path, None)
+
+    def ingesting(self) -> list[IngestProgress]:
+        """Return how far the files are that are being added to the library."""
+        return list(self._ingesting.values())
+
+    async def _add(self, path: Path, progress: Progress, scope: Scope | None) -> Document:
         report = ingest.Reporter(path.name, progress)
         source = await self._run(lambda: ingest.check_source(path))
         if scope is not None:
@@ -73,21 +105,21 @@ class Ingester:
                 )
         return shelf
 
-    async def share(self, own: str, scope: Scope, progress: Progress | None) -> Document | None:
-        """Add a conversation's document to the library; its own copy is kept for the answers that cite it.
+    async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:
+        """Add a conversation's document to the library, for everybody; None when it has no such document.
 
-        None when the conversation has no such document.
+        What its answers cite stays readable there. Raises as ``add`` does.
         """
         shelf = self._shelves.of(scope)
-        record = await self._run(lambda: shelf.store.record(own))
+        record = await self._run(lambda: shelf.store.record(document_id))
         version = current_version(record) if record is not None else None
         if record is None or version is None:
             return None
         given = await self._run(lambda: ingest.stored_source(shelf.store, record, version))
-        source = replace(given, document=document_id(given.file_name))
+        source = replace(given, document=id_of_file(given.file_name))
         known = await self._run(lambda: ingest.unchanged(self._shelves.library.store, source))
         shared = known or await self._take(self._shelves.library.store, source, progress)
-        await self.withdraw(own, scope)
+        await self.remove(document_id, scope=scope)
         return shared
 
     async def _take(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> Document:
@@ -120,16 +152,16 @@ class Ingester:
         finally:
             await self._run(scratch.cleanup)
 
-    async def withdraw(self, document: str, scope: Scope | None) -> bool:
+    async def remove(self, document_id: str, *, scope: Scope | None = None) -> bool:
         """Remove a document from search and list, keeping what old answers cite. False if unknown."""
         store = self._shelves.of(scope).store
         if scope is not None and not self._shelves.has(scope):
             return False
         async with self._changing:
-            return await self._run(lambda: ingest.withdraw(store, self._retriever, document))
+            return await self._run(lambda: ingest.withdraw(store, self._retriever, document_id))
 
     async def erase(self, scope: Scope) -> bool:
-        """Erase all files of a conversation, with their words and rows. False when it had none."""
+        """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""
         async with self._changing:
             return await self._run(lambda: self._erase(scope))
 
@@ -146,8 +178,8 @@ class Ingester:
             logger.warning("The rows of an erased conversation stay in the index until the library is opened again.")
         return True
 
-    def clean_up(self) -> None:
-        """Mends what killed runs left, unless another process is changing the library: then it is its own business."""
+    def _clean_up(self) -> None:
+        """Mend what killed runs left, unless another process is changing the library: then it is its own business."""
         store = self._shelves.library.store
         with store.locked(wait=False) as mine:
             if mine:
@@ -156,8 +188,12 @@ class Ingester:
                 for scope in self._shelves.scopes():
                     ingest.clean_up(self._shelves.of(scope).store, self._retriever)
 
-    async def reindex(self, progress: Progress | None) -> FolderReport:
-        """Rebuild the index from the stored originals; see ``GuidelineLibrary.reindex``."""
+    async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
+        """Rebuild the index from the stored originals, reading again what an older reader read.
+
+        Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
+        it ends, searches find only the documents indexed so far.
+        """
         async with self._changing:
             await self._run(self._drop_index)
         library = await self._reindex_shelf(self._shelves.library, progress)

@@ -91,7 +91,7 @@ class LibrarySearch:
     def problems(self) -> list[str]:
         """Return each problem in a sentence with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
         self._retriever.check()
-        store, snapshot = self._shelves.library.store, self._shelves.library.catalog.snapshot()
+        store, snapshot = self._shelves.library.store, self._shelves.library.snapshot()
         problems = [damaged_record(name) for name in store.damaged()]
         problems += [
             f"Guideline {name}: its words are gone from the library's folder or damaged; add it again."
@@ -119,7 +119,7 @@ class LibrarySearch:
         gone, older = 0, 0
         for scope in self._shelves.scopes():
             shelf = self._shelves.of(scope)
-            snapshot = shelf.catalog.snapshot()
+            snapshot = shelf.snapshot()
             gone += len(shelf.store.damaged()) + len(snapshot.unreadable)
             for document, version in snapshot.live.items():
                 missing = any(self._missing(VersionRef(document, version.key), version))

@@ -1,10 +1,15 @@
-"""The live versions with their facts and word counts, read again when the folder changes."""
+"""The documents of one folder, their passages, and the word counts of the live versions.
+
+They are read again when the folder changes.
+"""
 
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tools.documents.models import StoredPassage
+from tools.errors import SourceRejected
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, SearchFilter
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 from tools.language.terms import weight_of
@@ -35,17 +40,17 @@ class LibrarySnapshot:
         return weight_of(self.counts, self.passages)(term)
 
 
-class LibraryCatalog:
-    """Reads the folder's state; safe to use from several threads."""
+class Shelf:
+    """The documents in one folder, with any version that was ever cited; safe to use from several threads."""
 
     def __init__(self, store: LibraryStore) -> None:
-        self._store = store
+        self.store = store
         self._lock = threading.Lock()
         self._snapshot: LibrarySnapshot | None = None
 
     def snapshot(self) -> LibrarySnapshot:
         """Return the documents as stored now, cached until any process changes them."""
-        stamp = self._store.state_stamp()
+        stamp = self.store.state_stamp()
         with self._lock:
             if self._snapshot is None or self._snapshot.stamp != stamp:
                 self._snapshot = self._read(stamp)
@@ -56,11 +61,11 @@ class LibraryCatalog:
         counts: Counter[str] = Counter()
         total = 0
         unreadable: set[str] = set()
-        for record in self._store.records():
+        for record in self.store.records():
             version = current_version(record)
             if version is None:
                 continue
-            lexicon = self._store.lexicon(VersionRef(record.id, version.key))
+            lexicon = self.store.lexicon(VersionRef(record.id, version.key))
             if lexicon is None:
                 unreadable.add(record.id)
                 continue
@@ -71,17 +76,41 @@ class LibraryCatalog:
 
     def documents(self) -> list[Document]:
         """Return the loaded documents without those in ``LibraryStore.damaged``."""
-        return [document for record in self._store.records() if (document := as_document(record)) is not None]
+        return [document for record in self.store.records() if (document := as_document(record)) is not None]
 
     def version(self, name: str) -> tuple[VersionRef, DocumentVersion] | None:
         """Return the version of a name: ``id@key``, or ``id`` for its current version."""
         ref = VersionRef.parse(name)
-        record = self._store.record(ref.document if ref else name)
+        record = self.store.record(ref.document if ref else name)
         if record is None:
             return None
         key = ref.key if ref else record.current
         found = (version for version in record.versions if version.key == key)
         return next(((VersionRef(record.id, version.key), version) for version in found), None)
+
+    def passage(self, passage_id: str) -> Passage | None:
+        """Return a passage, also of a replaced version; None when it was removed."""
+        parsed = parse_passage_id(passage_id)
+        found = self.version(str(parsed[0])) if parsed else None
+        stored = self.store.passage(*parsed) if parsed else None
+        return as_passage(*found, stored) if found and stored else None
+
+    def passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
+        """Return the passages made of the file with this hash."""
+        record = self.store.record(document_id)
+        for version in reversed(record.versions if record else ()):
+            ref = VersionRef(document_id, version.key)
+            if version.sha256.startswith(sha256) and self.store.version_folder(ref).is_dir():
+                return tuple(as_passage(ref, version, stored) for stored in self.store.passages(ref))
+        return ()
+
+    def original(self, document_id: str) -> Path:
+        """Return the path of the document's file. Raises ``SourceRejected`` when there is none."""
+        found = self.version(document_id)
+        path = self.store.original(found[1]) if found else None
+        if path is None or not path.is_file():
+            raise SourceRejected("There is no such guideline in the library.")
+        return path
 
 
 def _matches(document: str, version: DocumentVersion, chosen: SearchFilter) -> bool:

@@ -15,19 +15,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from tools.errors import SourceRejected
-from tools.guidelines.storage.catalog import (
-    LibraryCatalog,
-    LibrarySnapshot,
-    as_passage,
-    current_version,
-    parse_passage_id,
-)
+from tools.guidelines.storage.catalog import LibrarySnapshot, Shelf, current_version
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 from tools.guidelines.storage.scopes import Scope, as_scope, scope_of
-from tools.types import Passage
 
 _KEPT = 64
 """Conversations of which the catalogue stays in memory."""
@@ -63,46 +55,11 @@ class ConversationStore(LibraryStore):
             raise SourceRejected(_GONE)
 
 
-class Shelf(NamedTuple):
-    """The documents of one scope, with any version that was ever cited, also of removed ones."""
-
-    store: LibraryStore
-    catalog: LibraryCatalog
-
-    def passage(self, passage_id: str) -> Passage | None:
-        """Return a passage, also of a replaced version; None when it was removed."""
-        parsed = parse_passage_id(passage_id)
-        found = self.catalog.version(str(parsed[0])) if parsed else None
-        stored = self.store.passage(*parsed) if parsed else None
-        return as_passage(*found, stored) if found and stored else None
-
-    def passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
-        """Return the passages made of the file with this hash."""
-        record = self.store.record(document_id)
-        for version in reversed(record.versions if record else ()):
-            ref = VersionRef(document_id, version.key)
-            if version.sha256.startswith(sha256) and self.store.version_folder(ref).is_dir():
-                return tuple(as_passage(ref, version, stored) for stored in self.store.passages(ref))
-        return ()
-
-    def original(self, document_id: str) -> Path:
-        """Return the path of the document's file. Raises ``SourceRejected`` when there is none."""
-        found = self.catalog.version(document_id)
-        path = self.store.original(found[1]) if found else None
-        if path is None or not path.is_file():
-            raise SourceRejected("There is no such guideline in the library.")
-        return path
-
-
-def _shelf(store: LibraryStore) -> Shelf:
-    return Shelf(store, LibraryCatalog(store))
-
-
 class Shelves:
     """All shelves under one folder; safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        self.library = _shelf(LibraryStore(folder))
+        self.library = Shelf(LibraryStore(folder))
         self._folder = folder / "conversations"
         self._lock = threading.Lock()
         self._own: OrderedDict[Scope, Shelf] = OrderedDict()
@@ -117,7 +74,7 @@ class Shelves:
             return self.library
         with self._lock:
             if scope not in self._own or not self.has(scope):
-                self._own[scope] = _shelf(ConversationStore(self.library.store, scope))
+                self._own[scope] = Shelf(ConversationStore(self.library.store, scope))
             self._own.move_to_end(scope)
             if len(self._own) > _KEPT:
                 self._own.popitem(last=False)
@@ -144,11 +101,9 @@ class Shelves:
 
     def snapshot(self, scope: Scope | None) -> LibrarySnapshot:
         """Return the documents that a question searches: the library's and its conversation's."""
-        library = self.library.catalog.snapshot()
-        if scope is None or not self.has(scope):
-            return library
-        own = self.of(scope).catalog.snapshot()
-        return _together(library, own) if own.live else library
+        library = self.library.snapshot()
+        own = self.of(scope).snapshot() if scope is not None else library
+        return _together(library, own) if own is not library and own.live else library
 
     def erase(self, scope: Scope) -> bool:
         """Erase a conversation's files, words and records. Return False when it had none.
