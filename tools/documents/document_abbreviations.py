@@ -79,24 +79,13 @@ class Expander:
             if len(full_terms) > 1:
                 self._short.setdefault(full_terms[0], []).append((full_terms, short_terms[0]))
 
-    def expand(self, found: Sequence[str]) -> list[str]:
+    def expand(self, found: list[str]) -> list[str]:
         """Add long forms to abbreviations and abbreviations to long forms."""
         expanded: list[str] = []
         at = 0
         while at < len(found):
-            match = self._match(found, at)
-            if match is not None:
-                full, short = match
-                expanded += [*full, short]
-                at += len(full)
-                continue
-            expanded.append(found[at])
-            expanded += self._full.get(found[at], ())
-            at += 1
+            known = self._short.get(found[at], ())
+            full, short = next((each for each in known if found[at : at + len(each[0])] == each[0]), ([], ""))
+            expanded += [*full, short] if short else [found[at], *self._full.get(found[at], ())]
+            at += len(full) or 1
         return expanded
-
-    def _match(self, found: Sequence[str], at: int) -> tuple[list[str], str] | None:
-        for full, short in self._short.get(found[at], ()):
-            if list(found[at : at + len(full)]) == full:
-                return full, short
-        return None

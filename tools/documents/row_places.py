@@ -79,14 +79,13 @@ class _PageWords:
 
     def row(self, cells: Sequence[str]) -> list[_Place] | None:
         """Return the places of ``cells`` from left to right, all within the height of the one that needs most lines."""
-        return self._row(cells, thorough=False) or self._row(cells, thorough=True)
-
-    def _row(self, cells: Sequence[str], *, thorough: bool) -> list[_Place] | None:
-        self._tries = 0
-        places = [list(islice(self._places(cell, thorough=thorough), _MOST_PLACES)) for cell in cells]
-        if not cells or not all(places):
-            return None
-        return next((row for cell in places for tallest in cell if (row := _beside(tallest.box, places))), None)
+        for thorough in (False, True):
+            self._tries = 0
+            places = [list(islice(self._places(cell, thorough=thorough), _MOST_PLACES)) for cell in cells]
+            for tallest in (place for cell in places for place in cell) if all(places) else ():
+                if row := _beside(tallest.box, places):
+                    return row
+        return None
 
     def _places(self, words: str, before: _Place | None = None, *, thorough: bool) -> Iterator[_Place]:
         """Yield where ``words`` are: in one piece, or else as many as do, and the others behind or below them.

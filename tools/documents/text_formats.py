@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from itertools import takewhile
 
 from tools.documents.models import Block, BlockKind, Extraction, PageContent, TableRows
 from tools.errors import SourceRejected
@@ -120,12 +121,9 @@ def _markdown_blocks(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def _markdown_table(lines: Sequence[str], at: int, caption: str) -> tuple[TableRows, int]:
-    header = _cells(lines[at])
-    end = at + 2
-    while end < len(lines) and _ROW.match(lines[end]):
-        end += 1
-    rows = tuple(_cells(line) for line in lines[at + 2 : end])
-    return TableRows(caption=caption, header=header, rows=tuple(row for row in rows if any(row))), end
+    body = list(takewhile(_ROW.match, (lines[below] for below in range(at + 2, len(lines)))))
+    rows = tuple(row for row in map(_cells, body) if any(row))
+    return TableRows(caption=caption, header=_cells(lines[at]), rows=rows), at + 2 + len(body)
 
 
 def _cells(line: str) -> tuple[str, ...]:

@@ -217,5 +217,5 @@ class GuidelineLibrary(Ingester):
 
     async def aclose(self) -> None:
         """Close the connection; calls that still run are left to their own time limits."""
-        self._run.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._connection.close)

@@ -13,7 +13,12 @@ from tools.language.query_expansion import QueryExpansion
 from tools.types import Frozen, Passage
 
 Match = Literal["strong", "weak", "none"]
-"""How well passages match a question, from words alone; ``none`` only where no passage shares a term with it."""
+"""How well passages match a question, from words alone.
+
+``strong`` means that one sentence, list item or table row holds more than half of the question with its headings.
+``none`` is proven: no passage shares a term with the question. All between is ``weak``: words alone cannot tell there
+whether a passage answers, so the reader of the passages has to judge.
+"""
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
 
 

@@ -6,14 +6,17 @@ time, because each may take gigabytes. Messages that leave a conversation never 
 
 import asyncio
 import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from tools.documents.models import READER, Extraction
 from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob
-from tools.errors import SourceRejected, ToolError
+from tools.errors import SourceRejected, ToolError, ToolUnavailable
 from tools.guidelines.ingestion import ingest
 from tools.guidelines.models import (
     Document,
@@ -29,11 +32,11 @@ from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import Shelf, current_version, document_of
 from tools.guidelines.storage.document_store import LibraryStore
 from tools.guidelines.storage.document_store import document_id as id_of_file
-from tools.guidelines.storage.library_threads import Threads
 from tools.guidelines.storage.scopes import Scope, own_id
 from tools.guidelines.storage.shelves import Shelves
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MOST_OWN = 20
 """Files that one conversation can have."""
@@ -47,10 +50,28 @@ class Ingester:
     def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
         self._shelves = shelves
         self._retriever = retriever
-        self._run = Threads()
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
         self._ingesting: dict[Path, IngestProgress] = {}
         self._changing = asyncio.Lock()
         self._reading = asyncio.Semaphore(2)
+
+    async def _run(self, call: Callable[[], T], *, seconds: float | None = None) -> T:
+        """Return the result of ``call`` in a thread: disk and index block, and the event loop must not.
+
+        Raises ``ToolUnavailable`` when it does not come within ``seconds``, or for what the disk refuses.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        except TimeoutError:
+            raise ToolUnavailable(
+                f"The guideline index did not answer within {seconds:.0f} s. "
+                "Check that the Milvus server of MILVUS_URI runs, or run `asclepius doctor`."
+            ) from None
+        except OSError as error:
+            raise ToolUnavailable(
+                f"The guideline folder cannot be read or written ({error.strerror}). Check the disk and its rights."
+            ) from None
 
     async def add(self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None) -> Document:
         """Ingest one file. The same bytes change nothing; other bytes under its name are a new version.

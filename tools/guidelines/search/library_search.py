@@ -63,9 +63,10 @@ class LibrarySearch:
             )
             for term in dict.fromkeys(telling(found.question, held, expansion))
         )
-        return GuidelineSearchResult(
-            passages=passages, match=match_of(terms, passages), terms=terms, expansion=expansion
-        )
+        best = max((_most_held(terms, passage) for passage in passages), default=0.0)
+        strong = best >= STRONG_FROM * sum(term.weight for term in terms)
+        match: Match = "none" if not best else "strong" if strong else "weak"
+        return GuidelineSearchResult(passages=passages, match=match, terms=terms, expansion=expansion)
 
     def _passages(self, found: Retrieved, snapshot: LibrarySnapshot) -> Iterator[Passage]:
         """Yield the candidates as passages, without versions replaced since the search began."""
@@ -158,20 +159,6 @@ def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> l
     """Return ``refs`` without a conversation's copies of library documents."""
     shared = {snapshot.live[ref.document].sha256 for ref in refs if scope_of(ref.document) is None}
     return [ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared]
-
-
-def match_of(terms: Sequence[QuestionTerm], passages: Sequence[Passage]) -> Match:
-    """Return a graded hint on how well the best of ``passages`` matches a question, from words alone.
-
-    ``strong`` means that one sentence, list item or table row holds more than half of the question with its headings.
-    ``none`` is proven: no passage shares a term with the question. All between is ``weak``: words alone cannot tell
-    there whether a passage answers, so the reader of the passages has to judge.
-    """
-    total = sum(term.weight for term in terms)
-    best = max((_most_held(terms, passage) for passage in passages), default=0.0)
-    if not best:
-        return "none"
-    return "strong" if best >= STRONG_FROM * total else "weak"
 
 
 def _most_held(terms: Sequence[QuestionTerm], passage: Passage) -> float:

@@ -70,16 +70,13 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
     start = 0
     while start < len(words):
         ends = range(min(len(words), start + _LONGEST_PHRASE), start, -1)
-        found = next(
-            (Translation(start, end, terms) for end in ends if (terms := _meant(words[start:end], language))),
-            None,
-        )
-        if found is None and language == "de":
-            terms = _compound(without_accents(words[start]))
-            found = Translation(start, start + 1, terms) if terms else None
-        if found is not None:
-            yield found
-        start = found.end if found else start + 1
+        found = ((end, terms) for end in ends if (terms := _meant(words[start:end], language)))
+        end, meant = next(found, (start + 1, ()))
+        if not meant and language == "de":
+            meant = _compound(without_accents(words[start]))
+        if meant:
+            yield Translation(start, end, meant)
+        start = end
 
 
 def is_known_word(word: str) -> bool:
