@@ -7,6 +7,7 @@ from typing import Any
 
 from tools.documents.models import PageImage
 from tools.documents.pdf.pdf_open import fitting_scale, open_pdf, pixel_rows, png
+from tools.documents.pdf.pdf_rules import runs
 from tools.documents.row_places import row_spans
 from tools.errors import SourceRejected
 from tools.language.quotes import find_longest, find_span
@@ -55,13 +56,8 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
     """Return the spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
-    joined: list[Span] = []
-    for span in sorted(spans):
-        if joined and span.start < joined[-1].end:
-            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
-        else:
-            joined.append(span)
-    return joined
+    overlapping = runs(sorted(spans), lambda run, span: span.start < max(end for _, end in run))
+    return [Span(run[0].start, max(end for _, end in run)) for run in overlapping]
 
 
 def quote_spans(text_page: Any, quote: str) -> list[Span]:

@@ -141,23 +141,15 @@ def _says_enough(text: str) -> bool:
     return len(text.split()) >= MIN_WORDS and sum(map(str.isalpha, text)) >= MIN_LETTERS
 
 
-def _quotable_spans(candidate: str, source: str) -> Iterator[Span]:
-    """Yield the places of ``candidate``; one of few words must be a whole sentence."""
-    if not is_quotable(candidate):
-        return
-    for span in places(fold(candidate).text, fold(source), source):
-        if CELL_BREAK not in source[span.start : span.end] and (
-            _says_enough(candidate) or any(span.start == sentence.start for sentence in sentence_spans(source))
-        ):
-            yield span
-
-
 def _whole_quote(candidate: str, source: str) -> str | None:
     """Return the first place of ``candidate`` at which it loses nothing. The source may lack its full stop."""
-    for wanted in dict.fromkeys((candidate, candidate.rstrip(". "))):
-        for span in _quotable_spans(wanted, source):
-            if _is_whole(source, span):
-                return source[span.start : span.end]
+    for wanted in filter(is_quotable, dict.fromkeys((candidate, candidate.rstrip(". ")))):
+        # One of few words must be a whole sentence.
+        starts = range(len(source)) if _says_enough(wanted) else [each.start for each in sentence_spans(source)]
+        for span in places(fold(wanted).text, fold(source), source):
+            quote = source[span.start : span.end]
+            if CELL_BREAK not in quote and span.start in starts and _is_whole(source, span):
+                return quote
     return None
 
 

@@ -77,7 +77,13 @@ class GluedWords:
         return line._replace(text=self._spaced(line.text), cells=cells)
 
     def _spaced(self, text: str) -> str:
-        return re.sub(r"\S+", lambda chunk: _spaced(chunk[0], self._repairs.get(chunk[0].lower())), text)
+        def spaced(chunk: re.Match[str]) -> str:
+            # The repaired one is in lower case.
+            signs = iter(chunk[0])
+            repaired = self._repairs.get(chunk[0].lower(), chunk[0])
+            return "".join(sign if sign == " " else next(signs) for sign in repaired)
+
+        return re.sub(r"\S+", spaced, text)
 
     def _repaired(self, chunk: str) -> str:
         if len(chunk) < LEAST_LETTERS or chunk in ranks("en") or _ADDRESS.search(chunk):
@@ -145,11 +151,3 @@ def _parted(lines: Sequence[Line]) -> Counter[str]:
         if line.hyphenated or line.text.endswith("-"):
             parted.update((line.text.lower().split()[-1], below.text.lower().split()[0]))
     return parted
-
-
-def _spaced(chunk: str, repaired: str | None) -> str:
-    """Return ``chunk`` with the white space of ``repaired``, which is its lower case."""
-    if repaired is None:
-        return chunk
-    signs = iter(chunk)
-    return "".join(sign if sign == " " else next(signs) for sign in repaired)

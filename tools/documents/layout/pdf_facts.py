@@ -53,6 +53,7 @@ def pdf_facts(document: Any, pages: tuple[PageContent, ...]) -> Extraction:
     printed = "\n".join(block.text for page in pages[:LOOKED_AT] for block in page.blocks)[:20_000]
     title = fields.get("Title", "")
     told = f"{fields.get('Keywords', '')}\n{printed}"
+    doi = _first(_DOI, printed).rstrip(".")
     return Extraction(
         title=(title if _is_title(title) else _printed_title(pages))[:300],
         issuer=_issuer(fields, printed)[:200],
@@ -60,7 +61,7 @@ def pdf_facts(document: Any, pages: tuple[PageContent, ...]) -> Extraction:
         date=_date(fields, printed),
         language=_language(document, pages),
         licence=(_first(_NAMED_LICENCE, printed) or _first(_LICENCE, printed))[:100],
-        url=_url(printed),
+        url=f"https://doi.org/{doi}" if doi else "",
     )
 
 
@@ -82,11 +83,6 @@ def _is_printed_acronym(author: str, printed: str) -> bool:
         return False
     between = r"\w+(?:\W+(?:and|for|in|of|on|the))*\W+"
     return re.search(rf"\b(?:{author}\b|{between.join(author)}\w)", printed) is not None
-
-
-def _url(printed: str) -> str:
-    doi = _first(_DOI, printed).rstrip(".")
-    return f"https://doi.org/{doi}" if doi else ""
 
 
 def _language(document: Any, pages: tuple[PageContent, ...]) -> str:
