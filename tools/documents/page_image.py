@@ -5,16 +5,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pypdfium2 import raw
+
 from tools.documents.models import PageImage
-from tools.documents.pdf.pdf_open import fitting_scale, open_pdf, pixel_rows, png
+from tools.documents.pdf.pdf_open import fitting_scale, open_pdf, png
 from tools.documents.pdf.pdf_rules import runs
 from tools.documents.row_places import row_spans
 from tools.errors import SourceRejected
 from tools.language.quotes import find_longest, find_span
 from tools.language.sentences import Span
 
-_PEN = (255, 232, 92)
-"""Yellow; each channel is multiplied with the page's, so that the words stay as they are printed."""
+_YELLOW = (255, 232, 92)
+"""Each channel is multiplied with the page's, so that the words stay as they are printed."""
 _MIN_MATCH = 24
 """Letters and signs: a shorter beginning or end of a quote says too little to be marked for the whole."""
 
@@ -29,13 +31,11 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
             raise SourceRejected(f"The document has {len(document)} pages; there is no page {page_number}.")
         page = document[page_number - 1]
         width, height = page.get_size()
-        scale = fitting_scale(page, scale)
-        bitmap = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False)
-        rows = pixel_rows(bitmap)
         places = quote_rectangles(page, highlight)
-        _mark(rows, places, bitmap.n_channels, height, scale)
-        image = png(rows, bitmap.width, bitmap.n_channels)
         first = next(iter(quote_rectangles(page, highlight[:1]) or places), None)
+        for place in places:
+            _mark(page, *place)
+        image = png(page.render(scale=fitting_scale(page, scale), rev_byteorder=True, prefer_bgrx=False))
         return PageImage(png=image, pages=len(document), marked_at=first and (first[0] / width, 1 - first[3] / height))
 
 
@@ -72,14 +72,9 @@ def quote_spans(text_page: Any, quote: str) -> list[Span]:
     return [part] if part is not None else []
 
 
-def _mark(
-    rows: list[bytearray], places: list[tuple[float, float, float, float]], channels: int, height: float, scale: float
-) -> None:
-    tables = [bytes(value * pen // 255 for value in range(256)) for pen in _PEN]
-    for left, bottom, right, top in places:
-        first, last = round((left - 1) * scale), round((right + 1) * scale)
-        for y in range(max(0, round((height - top - 1) * scale)), min(len(rows), round((height - bottom + 1) * scale))):
-            row = rows[y]
-            start, end = max(0, first) * channels, min(len(row), last * channels)
-            for channel, table in enumerate(tables):
-                row[start + channel : end : channels] = row[start + channel : end : channels].translate(table)
+def _mark(page: Any, left: float, bottom: float, right: float, top: float) -> None:
+    pen = raw.FPDFPageObj_CreateNewRect(left - 1, bottom - 1, right - left + 2, top - bottom + 2)
+    raw.FPDFPageObj_SetFillColor(pen, *_YELLOW, 255)
+    raw.FPDFPageObj_SetBlendMode(pen, b"Multiply")
+    raw.FPDFPath_SetDrawMode(pen, raw.FPDF_FILLMODE_WINDING, 0)
+    raw.FPDFPage_InsertObject(page, pen)

@@ -29,8 +29,7 @@ def open_pdf(path: Path) -> Any:
 
 def picture_of_page(page: Any, scale: float) -> bytes:
     """Return an open page as PNG in shades of grey."""
-    bitmap = page.render(scale=fitting_scale(page, scale), grayscale=True)
-    return png(pixel_rows(bitmap), bitmap.width, bitmap.n_channels)
+    return png(page.render(scale=fitting_scale(page, scale), grayscale=True))
 
 
 def fitting_scale(page: Any, scale: float) -> float:
@@ -39,17 +38,12 @@ def fitting_scale(page: Any, scale: float) -> float:
     return float(max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5)))
 
 
-def pixel_rows(bitmap: Any) -> list[bytearray]:
-    """Return the rows of pixels, without the bytes that pad them."""
-    data = bytes(bitmap.buffer)
-    used = bitmap.width * bitmap.n_channels
-    return [bytearray(data[at : at + used]) for at in range(0, bitmap.stride * bitmap.height, bitmap.stride)]
-
-
-def png(rows: list[bytearray], width: int, channels: int) -> bytes:
-    """Return rows of ``width`` pixels with 1, 3 or 4 channels as PNG."""
-    colour_type = {1: 0, 3: 2, 4: 6}[channels]
-    header = struct.pack(">IIBBBBB", width, len(rows), 8, colour_type, 0, 0, 0)
+def png(bitmap: Any) -> bytes:
+    """Return a bitmap with 1, 3 or 4 channels as PNG."""
+    colour_type = {1: 0, 3: 2, 4: 6}[bitmap.n_channels]
+    header = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, colour_type, 0, 0, 0)
+    pixels, used = bytes(bitmap.buffer), bitmap.width * bitmap.n_channels
+    rows = (pixels[at : at + used] for at in range(0, bitmap.stride * bitmap.height, bitmap.stride))
     data = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 
