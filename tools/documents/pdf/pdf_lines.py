@@ -165,12 +165,8 @@ def read_page(document: Any, index: int) -> PdfPage:
         shown = (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH)
         pictured = not lines and next(page.get_objects(filter=shown, max_depth=3), None) is not None
         rules = read_rules(page) if tabular else ()
-        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), characters, pictured, rules)
-
-
-def _label(document: Any, index: int) -> str | None:
-    label = clean(str(document.get_page_label(index) or ""))
-    return label[:20] or None
+        label = clean(document.get_page_label(index))[:20] or None
+        return PdfPage(index + 1, label, width, height, tuple(lines), characters, pictured, rules)
 
 
 def _lines(text_page: Any) -> tuple[list[Line], bool]:
@@ -231,11 +227,8 @@ def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
 
 def _bold(parts: Parts, characters: PageCharacters) -> list[bool]:
     """Return whether each line begins and ends in bold type."""
-    bold = [weight >= BOLD_WEIGHT for weight in characters.weights(parts.firsts)]
-    begun = [at for at, heavy in enumerate(bold) if heavy]
-    for at, weight in zip(begun, characters.weights([parts.lasts[at] for at in begun]), strict=True):
-        bold[at] = weight >= BOLD_WEIGHT
-    return bold
+    lightest = map(min, characters.weights(parts.firsts), characters.weights(parts.lasts))
+    return [weight >= BOLD_WEIGHT for weight in lightest]
 
 
 def _has_cells(text: str) -> bool:

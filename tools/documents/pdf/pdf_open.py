@@ -19,8 +19,7 @@ def open_pdf(path: Path) -> Any:
     try:
         return pdfium.PdfDocument(path)
     except pdfium.PdfiumError as error:
-        code = getattr(error, "err_code", None)
-        if code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY) or "assword" in str(error):
+        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise SourceRejected(
                 "The PDF is encrypted: save it without a password and add it again.", code="file_encrypted"
             ) from None

@@ -10,13 +10,7 @@ from typing import NewType
 
 Scope = NewType("Scope", str)
 """A conversation's key: 32 hexadecimal digits."""
-_SCOPE = re.compile(r"[0-9a-f]{32}")
 _OWN = re.compile(r"(?:guideline:)?own-([0-9a-f]{32})-[0-9a-f]{16}(?![a-z0-9-])")
-
-
-def as_scope(text: str) -> Scope | None:
-    """Return ``text`` as a conversation's key; None when it is none."""
-    return Scope(text) if _SCOPE.fullmatch(text) else None
 
 
 def own_id(scope: Scope, file_name: str) -> str:

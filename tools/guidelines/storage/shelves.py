@@ -19,7 +19,7 @@ from pathlib import Path
 from tools.errors import SourceRejected
 from tools.guidelines.storage.catalog import LibrarySnapshot, Shelf, current_version
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
-from tools.guidelines.storage.scopes import Scope, as_scope, scope_of
+from tools.guidelines.storage.scopes import Scope, scope_of
 
 _KEPT = 64
 """Conversations of which the catalogue stays in memory."""
@@ -92,7 +92,7 @@ class Shelves:
 
     def scopes(self) -> list[Scope]:
         """Return the conversations that have documents of their own."""
-        return [scope for path in sorted(self._folder.glob("*")) if (scope := as_scope(path.name)) is not None]
+        return [Scope(path.name) for path in sorted(self._folder.glob("[0-9a-f]" * 32))]
 
     def own_count(self) -> int:
         """Return how many documents belong to conversations."""
