@@ -2,7 +2,6 @@
 
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -46,25 +45,17 @@ def _part(package: zipfile.ZipFile, name: str) -> Element:
         return parse_xml(stream, "The Word document", most_bytes=MAX_PART_BYTES)
 
 
-def _blocks(root: Element) -> Iterator[Block]:
-    caption = ""
+def _blocks(root: Element) -> list[Block]:
+    blocks: list[Block] = []
     for element in root:
         if element.tag == f"{_W}tbl":
-            table = _table(element, caption)
-            caption = ""
+            captioned = bool(blocks) and blocks[-1].kind == "caption"
+            table = _table(element, blocks.pop().text if captioned else "")
             if table.rows or table.header:
-                yield Block.of_table(table)
-        elif element.tag == f"{_W}p":
-            if caption:
-                yield Block(kind="caption", text=caption)
-            caption = ""
-            block = _paragraph(element)
-            if block is not None and block.kind == "caption":
-                caption = block.text
-            elif block is not None:
-                yield block
-    if caption:
-        yield Block(kind="caption", text=caption)
+                blocks.append(Block.of_table(table))
+        elif element.tag == f"{_W}p" and (block := _paragraph(element)) is not None:
+            blocks.append(block)
+    return blocks
 
 
 def _paragraph(element: Element) -> Block | None:
@@ -93,10 +84,7 @@ def _table(element: Element, caption: str) -> TableRows:
 
 
 def _words(element: Element) -> str:
-    parts: list[str] = []
-    for node in element.iter():
-        if node.tag == f"{_W}t":
-            parts.append(node.text or "")
-        elif node.tag in {f"{_W}tab", f"{_W}br"}:
-            parts.append(" ")
-    return clean("".join(parts))
+    spaces = {f"{_W}tab": " ", f"{_W}br": " "}
+    return clean(
+        "".join(node.text or "" if node.tag == f"{_W}t" else spaces.get(node.tag, "") for node in element.iter())
+    )

@@ -33,13 +33,11 @@ def recognise(page: Any, program: str) -> tuple[Block, ...]:
             input=picture,
             capture_output=True,
             timeout=PAGE_SECONDS,
-            check=False,
+            check=True,
             # More threads make Tesseract slower on one page, and a page is all it gets.
             env=os.environ | {"OMP_THREAD_LIMIT": "1"},
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    if done.returncode != 0:
+    except (OSError, subprocess.SubprocessError):
         return ()
     return tuple(paragraphs(done.stdout.decode(errors="replace")))
 

@@ -10,7 +10,7 @@ from tools.documents.layout.block_layout import Layout, OutlineEntry
 from tools.documents.layout.ocr import recognise, tesseract
 from tools.documents.layout.pdf_facts import pdf_facts
 from tools.documents.models import Extraction, PageContent, Progress
-from tools.documents.pdf.pdf_lines import PageTooLarge, PdfPage, read_page
+from tools.documents.pdf.pdf_lines import PdfPage, read_page
 from tools.documents.pdf.pdf_open import open_pdf
 from tools.errors import SourceRejected
 from tools.language.terms import clean
@@ -45,8 +45,6 @@ def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
     for index in range(total):
         try:
             page = read_page(document, index)
-        except PageTooLarge as error:
-            raise SourceRejected(f"The PDF is no document to read: {error}.") from None
         except pdfium.PdfiumError:
             raise SourceRejected(
                 f"Page {index + 1} of the PDF is damaged and cannot be read.", code="file_damaged"

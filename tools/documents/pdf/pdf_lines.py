@@ -21,6 +21,7 @@ from tools.documents.pdf.pdf_rules import Rule, read_rules
 from tools.documents.pdf.pdf_text import PageCharacters, Parts, parts_of, units
 from tools.documents.pdf.raised_numbers import opened_by_raised, with_raised_numbers
 from tools.documents.pdf.small_capitals import with_whole_words
+from tools.errors import SourceRejected
 from tools.language.sentences import BULLETS
 from tools.language.terms import clean
 
@@ -150,16 +151,12 @@ class PdfPage:
     """Its horizontal rules, found only where lines are placed like table rows."""
 
 
-class PageTooLarge(ValueError):
-    """A page holds more characters than any printed page can."""
-
-
 def read_page(document: Any, index: int) -> PdfPage:
-    """Read page ``index`` (from 0) of an open ``PdfDocument``."""
+    """Read page ``index`` (from 0) of an open ``PdfDocument``. Raises ``SourceRejected``."""
     with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
         characters = text_page.count_chars()
         if characters > MAX_PAGE_CHARACTERS:
-            raise PageTooLarge(f"page {index + 1} holds {characters:,} characters")
+            raise SourceRejected(f"The PDF is no document to read: page {index + 1} holds {characters:,} characters.")
         lines, tabular = _lines(text_page)
         width, height = page.get_size()
         shown = (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH)
