@@ -24,6 +24,7 @@ from tools.documents.page_words import page_texts, stands_on
 from tools.documents.row_places import row_stands_on
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
+from tools.language.figures import fold
 from tools.types import Frozen, Passage
 
 Kind = Literal[
@@ -35,7 +36,6 @@ Kind = Literal[
     "a tool failed",
 ]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
 
 
@@ -218,7 +218,7 @@ def _unsupported_figures(answer: ObservedAnswer) -> list[tuple[int, str]]:
 
 
 def _figures(text: str) -> list[str]:
-    return _FIGURE.findall(_THOUSANDS.sub("", text))
+    return _FIGURE.findall(fold(text))
 
 
 def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], seconds: float) -> CitationReport:

@@ -107,8 +107,3 @@ def stacks(rules: Sequence[Rule], page_width: float) -> list[list[Rule]]:
         else:
             found.append([rule])
     return [stack for stack in found if len(stack) >= LEAST_RULES]
-
-
-def ruled_areas(rules: Sequence[Rule], page_width: float) -> list[tuple[float, float]]:
-    """Return the heights from the last to the first rule of each stack."""
-    return [(stack[-1].height, stack[0].height) for stack in stacks(rules, page_width)]

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from tools.documents.pdf.pdf_lines import Line, PdfPage
-from tools.documents.pdf.pdf_rules import ruled_areas
+from tools.documents.pdf.pdf_rules import stacks
 
 _NUMBER = re.compile(r"\d+|\b[ivxlc]{1,7}\b", re.IGNORECASE)
 _PAGE_OF = re.compile(r"\bpage\s+(\d{1,4})\b", re.IGNORECASE)
@@ -103,13 +103,13 @@ def in_margins(page: PdfPage) -> list[Line]:
     Not those between the rules of a table, whose header is at the top of every page on which it goes on.
     """
     bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
-    areas = ruled_areas(page.rules, page.width)
+    tables = stacks(page.rules, page.width)
     return [
         line
         for line in page.lines
         if (line.base < bottom or line.top > top)
         and len(line.text.split()) <= _MAX_WORDS
-        and not any(lower < line.base < upper for lower, upper in areas)
+        and not any(rules[-1].height < line.base < rules[0].height for rules in tables)
     ]
 
 

@@ -5,8 +5,7 @@ follow each other in the file, its cells must be short, and the columns must sha
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from tools.documents.pdf.pdf_lines import Cell, Line
 from tools.documents.tables.table_rows import (
@@ -41,65 +40,56 @@ _SHORT_WORDS = 3.0
 """The same, of the column that names or counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Lines that follow each other in the file and are beside each other."""
-
-    lines: tuple[int, ...]
-    base: float
-    size: float
-    cells: int
-
-
 def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTable]:
     """Return the tables among the lines with cells that no other table has ``taken``."""
     if any(line.text.startswith(FRACTION) for line in lines):
         # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
         return []
-    runs = _runs(list(_groups(lines, taken)))
-    tables = (_table(lines, [index for group in run for index in group.lines]) for run in runs)
+    runs = _runs(lines, _groups(lines, taken))
+    tables = (_table(lines, [index for group in run for index in group]) for run in runs)
     return [table for table in tables if table is not None]
 
 
-def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[_Group]:
+def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[list[int]]:
+    """Yield the lines that follow each other in the file and are beside each other."""
     group: list[int] = []
     for index, line in enumerate(lines):
         if group and not _goes_on(lines[group[-1]], line):
-            yield _group(lines, group)
+            yield group
             group = []
         if line.cells and index not in taken:
             group.append(index)
     if group:
-        yield _group(lines, group)
+        yield group
 
 
 def _goes_on(last: Line, line: Line) -> bool:
     return abs(last.base - line.base) <= SAME_BASE and line.left >= last.right
 
 
-def _group(lines: Sequence[Line], group: Sequence[int]) -> _Group:
-    first = lines[group[0]]
-    return _Group(tuple(group), first.base, first.size, sum(len(lines[index].cells) for index in group))
-
-
-def _runs(groups: Sequence[_Group]) -> Iterator[list[_Group]]:
+def _runs(lines: Sequence[Line], groups: Iterable[list[int]]) -> Iterator[list[list[int]]]:
     """Yield rows that follow each other downwards, from the first to the last with several cells."""
-    run: list[_Group] = []
+    run: list[list[int]] = []
     for group in groups:
-        if run and not 0 < run[-1].base - group.base < _LEADING * max(group.size, run[-1].size):
-            yield from _whole(run)
+        line, above = lines[group[0]], lines[run[-1][0]] if run else None
+        if above and not 0 < above.base - line.base < _LEADING * max(line.size, above.size):
+            yield from _whole(lines, run)
             run = []
         run.append(group)
-        if len(run) > _WRAPPED and all(each.cells < 2 for each in run[-_WRAPPED - 1 :]):
-            yield from _whole(run[: -_WRAPPED - 1])
+        if len(run) > _WRAPPED and not any(_is_row(lines, each) for each in run[-_WRAPPED - 1 :]):
+            yield from _whole(lines, run[: -_WRAPPED - 1])
             run = []
-    yield from _whole(run)
+    yield from _whole(lines, run)
 
 
-def _whole(run: Sequence[_Group]) -> Iterator[list[_Group]]:
-    filled = [at for at, group in enumerate(run) if group.cells >= 2]
+def _whole(lines: Sequence[Line], run: list[list[int]]) -> Iterator[list[list[int]]]:
+    filled = [at for at, group in enumerate(run) if _is_row(lines, group)]
     if len(filled) >= LEAST_ROWS:
-        yield list(run[filled[0] : filled[-1] + 1])
+        yield run[filled[0] : filled[-1] + 1]
+
+
+def _is_row(lines: Sequence[Line], group: Sequence[int]) -> bool:
+    return sum(len(lines[index].cells) for index in group) >= 2
 
 
 def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
