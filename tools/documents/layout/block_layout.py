@@ -26,6 +26,7 @@ _CAPTION = re.compile(
     r"(?:[A-Z]{1,4}[-.]?){0,3}\d*[-.]?\d+(?:\.?[a-z])?\b(?=[.: ]|$)"
 )
 _LEADING_WORDS = word_list("qualifiers") | {"a", "an", "the", "der", "die", "das"}
+"""Words that another must follow: "of", "the", "with"."""
 _CAPTION_WORDS = ("Table", "TABLE", "Fig", "FIG", "Box", "Panel", "Exhibit")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LEADERS = re.compile(r"(?:\. ?){4}|…{2}")
@@ -80,7 +81,8 @@ class Layout:
             self._outline[entry.page].append(entry)
         self._labels = heads.numbers
         self._pages = [(page, heads.kept(page)) for page in pages]
-        printed = self._printed()
+        # How often each string between white space is printed.
+        printed = Counter("\n".join(line.text for line in self._lines()).lower().split())
         glued = GluedWords(printed, list(self._lines()))
         self._pages = [(page, glued.repair(lines)) for page, lines in self._pages]
         self._body_size = self._usual_size()
@@ -97,15 +99,11 @@ class Layout:
                 sizes[line.size] += len(line.text)
         return sizes.most_common(1)[0][0] if sizes else 10.0
 
-    def _printed(self) -> Counter[str]:
-        """Return how often each string between white space is printed, in lower case."""
-        return Counter("\n".join(line.text for line in self._lines()).lower().split())
-
     def pages(self) -> Iterator[PageContent]:
         """Yield the pages as headed blocks of text and tables."""
         for page, lines in self._pages:
             drafts = self._group(lines, find_tables(lines, page, self._body_size))
-            blocks = tuple(block for draft in drafts if (block := self._block(draft, page)) is not None)
+            blocks = tuple(self._block(draft, page) for draft in drafts)
             yield PageContent(
                 number=page.number,
                 label=page.label or self._labels.get(page.number),
@@ -114,12 +112,10 @@ class Layout:
                 opens=self._unprinted(page, blocks),
             )
 
-    def _block(self, draft: _Draft, page: PdfPage) -> Block | None:
+    def _block(self, draft: _Draft, page: PdfPage) -> Block:
         if draft.table is not None:
             return Block.of_table(draft.table)
         text = self._joined(draft.lines)
-        if not text:
-            return None
         # Several lines of bold type that are longer than any heading are a paragraph.
         kind = "text" if draft.kind == "heading" and len(text.split()) > HEADING_WORDS else draft.kind
         level = self._level(draft, text, page) if kind == "heading" else 0
@@ -229,11 +225,6 @@ def _is_closed(text: str) -> bool:
     return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-16:]) is not None
 
 
-def _is_unfinished(text: str) -> bool:
-    """Return whether the text ends with a comma, or a word that another must follow: "of", "the", "with"."""
-    return text.endswith(",") or text.rpartition(" ")[2].lower() in _LEADING_WORDS
-
-
 def _face(line: Line) -> tuple[int, bool]:
     return (round(line.size * 2), line.bold)
 
@@ -276,13 +267,14 @@ def _abreast(line: Line, lines: Sequence[Line]) -> int:
 def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     """Return whether the supposed heading is a sentence that begins in bold type and continues with this line."""
     last = draft.last
-    goes_on = line.text[0].islower() or _is_unfinished(last.text)
-    if draft.kind != "heading" or kind != "text" or not goes_on or _is_closed(last.text):
+    if draft.kind != "heading" or kind != "text" or _is_closed(last.text):
         return False
+    unfinished = last.text.endswith(",") or last.text.rpartition(" ")[2].lower() in _LEADING_WORDS
     below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
     # A line is broken where the next word does not fit; a heading over a list ends anywhere.
     broken = len(last.text) >= LEAST_BROKEN and last.right > line.right - LONG_WORD * line.size
-    return below and broken and last.left < line.right and line.left < last.right
+    goes_on = unfinished or line.text[0].islower()
+    return goes_on and below and broken and last.left < line.right and line.left < last.right
 
 
 def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
