@@ -101,7 +101,7 @@ class GuidelineLibrary(Ingester):
 
     async def own_documents(self, scope: Scope) -> list[Document]:
         """Return the conversation's own documents."""
-        return await self._run(lambda: self._shelves.of(scope).documents())
+        return await self._run(lambda: self._shelves.of(scope).documents() if self._shelves.has(scope) else [])
 
     async def own_count(self) -> int:
         """Return how many documents belong to conversations."""

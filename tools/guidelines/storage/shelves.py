@@ -102,7 +102,7 @@ class Shelves:
     def snapshot(self, scope: Scope | None) -> LibrarySnapshot:
         """Return the documents that a question searches: the library's and its conversation's."""
         library = self.library.snapshot()
-        own = self.of(scope).snapshot() if scope is not None else library
+        own = self.of(scope).snapshot() if scope is not None and self.has(scope) else library
         return _together(library, own) if own is not library and own.live else library
 
     def erase(self, scope: Scope) -> bool:
