@@ -115,15 +115,16 @@ class Ingester:
         return next((document for document in found if document is not None), None)
 
     def _shelf_for(self, source: ingest.SourceFile, scope: Scope | None) -> Shelf:
+        if scope is None:
+            return self._shelves.library
         shelf = self._shelves.made(scope)
-        if scope is not None:
-            current = [record.id for record in shelf.store.records() if record.current is not None]
-            if source.document not in current and len(current) >= MOST_OWN:
-                raise SourceRejected(
-                    f"A conversation can have {MOST_OWN} files. Start a new conversation.",
-                    code="conversation_full",
-                    params={"limit": MOST_OWN},
-                )
+        current = [record.id for record in shelf.store.records() if record.current is not None]
+        if source.document not in current and len(current) >= MOST_OWN:
+            raise SourceRejected(
+                f"A conversation can have {MOST_OWN} files. Start a new conversation.",
+                code="conversation_full",
+                params={"limit": MOST_OWN},
+            )
         return shelf
 
     async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:

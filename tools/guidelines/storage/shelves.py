@@ -84,11 +84,10 @@ class Shelves:
         """Return the shelf of a document, version or passage id."""
         return self.of(scope_of(name))
 
-    def made(self, scope: Scope | None) -> Shelf:
+    def made(self, scope: Scope) -> Shelf:
         """Return the shelf of a conversation, created if missing."""
-        shelf = self.of(scope)
-        shelf.store.folder.mkdir(parents=True, exist_ok=True)
-        return shelf
+        (self._folder / scope).mkdir(parents=True, exist_ok=True)
+        return self.of(scope)
 
     def scopes(self) -> list[Scope]:
         """Return the conversations that have documents of their own."""
