@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reportlab.pdfgen.canvas import Canvas
 
 from tests.support.pdf_pages import Pages
 from tools.documents.docx_format import read_docx
 from tools.documents.layout.ocr import paragraphs
 from tools.documents.models import Block, Extraction
+from tools.documents.page_image import render_page
 from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
 
@@ -143,6 +147,41 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
         ("item", "• Lactate"),
         ("table", "Drug\tDose\nCeftriaxone\t2 g"),
     ]
+
+
+def test_a_caption_of_a_word_document_belongs_to_the_table_below_it(tmp_path: Path) -> None:
+    def caption(text: str) -> str:
+        return f'<w:p><w:pPr><w:pStyle w:val="Caption"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+
+    row = "<w:tr><w:tc><w:p><w:r><w:t>Ceftriaxone</w:t></w:r></w:p></w:tc></w:tr>"
+    body = f"{caption('Figure 1')}{caption('Table 1')}<w:p/><w:tbl>{row}</w:tbl>{caption('Figure 2')}"
+    assert kinds(read_docx(write_docx(tmp_path / "sepsis.docx", body))) == [
+        ("caption", "Figure 1"),
+        ("table", "Table 1\nCeftriaxone"),
+        ("caption", "Figure 2"),
+    ]
+
+
+def test_quotes_are_marked_on_their_words_on_a_rotated_page_too(tmp_path: Path) -> None:
+    def yellow(rotation: int) -> tuple[range, range]:
+        canvas = Canvas(str(tmp_path / "page.pdf"), pagesize=(200, 300))
+        canvas.setPageRotation(rotation)
+        canvas.drawString(20, 150, "Give aspirin at once.")
+        canvas.save()
+        page = render_page(tmp_path / "page.pdf", 1, highlight=["Give aspirin at once."], scale=1.0).png
+        width, data = struct.unpack(">I", page[16:20])[0], page[page.index(b"IDAT") + 4 :]
+        rows = zlib.decompressobj().decompress(data)
+        places = [divmod(at, 3 * width + 1) for at in range(len(rows)) if rows[at : at + 3] == b"\xff\xe8\x5c"]
+        down, across = [y for y, _ in places], [(x - 1) // 3 for _, x in places]
+        return range(min(across), max(across)), range(min(down), max(down))
+
+    across, down = yellow(0)
+    assert 18 <= across.start <= 22
+    assert 145 in down
+    # The writing runs down the page, and its baseline is on the left.
+    across, down = yellow(90)
+    assert 18 <= down.start <= 22
+    assert 155 in across
 
 
 def test_a_word_document_with_entities_or_a_bomb_inside_is_refused(tmp_path: Path) -> None:
