@@ -72,8 +72,8 @@ def write_whole(index: Any) -> None:
     index.save = save
 
 
-def serve(data_dir: Path, address: str) -> None:
-    """Serve until Ctrl-C comes, which closes the database."""
+def serve(data_dir: Path, socket: Path) -> None:
+    """Serve on a Unix socket until Ctrl-C comes, which closes the database."""
     for index in (FaissHnswIndex, ScalarInvertedIndex):
         write_whole(index)
     database = SharedMilvusLite(str(data_dir))
@@ -83,7 +83,7 @@ def serve(data_dir: Path, address: str) -> None:
     server = grpc.server(ThreadPoolExecutor(_CALLS_AT_ONCE), options=options)
     try:
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(_Servicer(database), server)
-        server.add_insecure_port(address)
+        server.add_insecure_port(f"unix:{socket}")
         server.start()
         server.wait_for_termination()
     except KeyboardInterrupt:
@@ -97,12 +97,9 @@ def main() -> None:
     """Serve a folder on a Unix socket until the process is told to stop."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--host", default="127.0.0.1")
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--port", type=int, help="TCP port; Milvus Lite checks no password")
-    where.add_argument("--socket", type=Path, help="Unix socket, in a folder that only its user can enter")
+    parser.add_argument("--socket", type=Path, required=True, help="in a folder that only its user can enter")
     given = parser.parse_args()
-    serve(given.data_dir, f"unix:{given.socket}" if given.socket else f"{given.host}:{given.port}")
+    serve(given.data_dir, given.socket)
 
 
 if __name__ == "__main__":
