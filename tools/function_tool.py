@@ -20,12 +20,11 @@ from typing import Any, assert_never, cast
 from uuid import uuid4
 
 import orjson
-from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tools.errors import ToolError, ToolTimeout, ToolUnavailable
 from tools.sync_calls import iterate_sync, run_sync
-from tools.tool_schema import ToolSchema, name_of
+from tools.tool_schema import ToolSchema, name_of, unwrapped
 from tools.types import (
     Function,
     FunctionDefinition,
@@ -57,7 +56,7 @@ class FunctionTool:
         timeout: Limit of a whole call in seconds.
         max_items: Limit of a generator's items.
         max_output_chars: Limit of the JSON that goes to the model.
-        idempotent: Whether a call may be repeated; only then do ``retries`` apply, and only to ``ToolUnavailable``.
+        idempotent: Whether a call may be repeated, which it is once after ``ToolUnavailable``.
         hidden: Parameters that the app sets; the model neither sees nor sets them.
     """
 
@@ -76,9 +75,7 @@ class FunctionTool:
         max_output_chars: int = 200_000,
         max_parallel: int = 4,
         idempotent: bool = False,
-        retries: int = 1,
         hidden: Collection[str] = (),
-        executor: Executor | None = None,
     ) -> None:
         self.fn = fn
         self.name = name or name_of(fn)
@@ -89,8 +86,8 @@ class FunctionTool:
         self.max_items = max_items
         self.max_output_chars = max_output_chars
         self.max_parallel = max_parallel
-        self.retries = retries if idempotent else 0
-        self._executor = executor
+        self.idempotent = idempotent
+        self._executor: Executor | None = None
         self.hidden = frozenset(hidden)
         self._schema = schema or ToolSchema(fn, hidden=self.hidden)
         self.definition = FunctionDefinition(
@@ -101,14 +98,12 @@ class FunctionTool:
         )
 
     def use_executor(self, executor: Executor) -> None:
-        """Run sync functions in ``executor`` unless one was given at construction."""
+        """Run sync functions in ``executor`` unless one was given before."""
         self._executor = self._executor or executor
 
     def get_function_type(self) -> FunctionType:
         """Return how the function runs; of a partial or a callable object, that of the function behind it."""
-        target = self.fn
-        while isinstance(target, partial):
-            target = target.func
+        target = unwrapped(self.fn)
         kinds = (target, type(target).__call__)
         if any(map(inspect.isasyncgenfunction, kinds)):
             return "async_generator"
@@ -176,20 +171,19 @@ class FunctionTool:
         return Function(call_id=f"call_{uuid4().hex}", name=self.name, arguments=body)
 
     async def _attempts(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
-        """Run once, and again while the tool is unavailable, idempotent and has shown nothing yet."""
-        left, shown = self.retries, False
+        """Run once, and again when the tool was unavailable, is idempotent and has shown nothing yet."""
+        final = not self.idempotent
         while True:
             try:
                 async with aclosing(self._run(kwargs, deadline)) as items:
                     async for item in items:
-                        shown = shown or item[0]
+                        final = final or item[0]
                         yield item
                 return
             except ToolUnavailable:
-                late = asyncio.get_running_loop().time() + _RETRY_PAUSE >= deadline
-                if shown or late or left == 0:
+                if final or asyncio.get_running_loop().time() + _RETRY_PAUSE >= deadline:
                     raise
-                left -= 1
+                final = True
                 await asyncio.sleep(_RETRY_PAUSE)
 
     async def _run(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
@@ -261,7 +255,10 @@ class FunctionTool:
 
     def _bounded(self, result: object) -> ToolResult:
         if not isinstance(result, ToolResult):
-            result = ToolResult(data=_jsonable(result))
+            try:
+                result = ToolResult(data=to_jsonable_python(result, inf_nan_mode="null"))
+            except PydanticSerializationError as error:
+                raise ToolError("The tool gave a result that cannot be written as JSON.") from error
         size = len(orjson.dumps(result.data))
         if size > self.max_output_chars:
             raise ToolError(f"The result of {self.name} is too large ({size} characters); ask for less.")
@@ -287,10 +284,3 @@ def _close(generator: Generator[object, None, None]) -> None:
 def _own_threads() -> Executor:
     """Return the threads of tools that are called directly; a ``ToolManager`` has its own."""
     return ThreadPoolExecutor(thread_name_prefix="tool")
-
-
-def _jsonable(value: object) -> JsonValue:
-    try:
-        return cast("JsonValue", to_jsonable_python(value, inf_nan_mode="null"))
-    except PydanticSerializationError as error:
-        raise ToolError("The tool gave a result that cannot be written as JSON.") from error

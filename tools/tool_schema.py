@@ -78,18 +78,19 @@ def json_object(arguments: str) -> dict[str, Any]:
 
 def name_of(fn: Callable[..., Any]) -> str:
     """Return the name of ``fn``: of a partial that of its function, of a callable object that of its class."""
-    fn = _unwrapped(fn)
+    fn = unwrapped(fn)
     return str(getattr(fn, "__name__", None) or type(fn).__name__)
 
 
-def _unwrapped(fn: Callable[..., Any]) -> Callable[..., Any]:
+def unwrapped(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function or callable object behind partials of it."""
     while isinstance(fn, partial):
         fn = fn.func
     return fn
 
 
 def _documentation(fn: Callable[..., Any]) -> str:
-    fn = _unwrapped(fn)
+    fn = unwrapped(fn)
     if hasattr(fn, "__name__"):
         return inspect.getdoc(fn) or ""
     # A callable object: what its call says about itself comes before what its class says.
@@ -97,7 +98,7 @@ def _documentation(fn: Callable[..., Any]) -> str:
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
-    fn = _unwrapped(fn)
+    fn = unwrapped(fn)
     return get_type_hints(fn if hasattr(fn, "__name__") else type(fn).__call__, include_extras=True)
 
 

@@ -309,8 +309,8 @@ async def test_a_tool_that_has_shown_progress_or_has_no_time_left_is_not_tried_a
         patched.setattr("tools.function_tool._RETRY_PAUSE", 7_200.0)
         assert (await FunctionTool(away, idempotent=True, timeout=3_600).acall()).error == "Gone."
     assert len(calls) == 2
-    assert (await FunctionTool(away, idempotent=True, retries=2).acall()).error == "Gone."
-    assert len(calls) == 5
+    assert (await FunctionTool(away, idempotent=True).acall()).error == "Gone."
+    assert len(calls) == 4
 
 
 async def test_a_sync_function_sees_the_callers_context() -> None:
@@ -378,8 +378,10 @@ async def test_a_generator_that_refuses_to_close_is_only_noted(caplog: pytest.Lo
             refused.set()
             raise ValueError(CANARY)
 
+    tool = FunctionTool(stubborn)
     with ThreadPoolExecutor(1) as threads:
-        async with aclosing(FunctionTool(stubborn, executor=threads).astream()) as items:
+        tool.use_executor(threads)
+        async with aclosing(tool.astream()) as items:
             await anext(items)
     assert refused.is_set()
     assert "did not close cleanly" in caplog.text
@@ -392,7 +394,8 @@ async def test_the_manager_brings_threads_and_an_executor_of_ones_own_is_kept() 
         return threading.current_thread().name
 
     with ThreadPoolExecutor(1, thread_name_prefix="own") as own:
-        kept, given = FunctionTool(where, name="kept", executor=own), FunctionTool(where, name="given")
+        kept, given = FunctionTool(where, name="kept"), FunctionTool(where, name="given")
+        kept.use_executor(own)
         manager = ToolManager([kept, given])
         assert str((await kept.acall()).output).startswith("own")
         assert str((await given.acall()).output).startswith("tool")
