@@ -5,13 +5,11 @@ status and the equivalence code of a product. Some rows of Products have an empt
 Source of the layout: FDA, "Drugs@FDA Data Files".
 """
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
 from tools.drug_database.records.drug_record import Contribution, DataSource
-from tools.drug_database.source_files.container import Entry
 
 _SOURCE: Final = DataSource(
     id="drugs-at-fda",
@@ -38,23 +36,20 @@ _STATUS_NAMES: Final = SourceTable(
 )
 
 
-class _Application(NamedTuple):
-    kind: str
-    sponsor: str
-
-
 def read(files: Files, intake: RowIntake) -> None:
     """Read the products with the tables that explain them."""
-    known = _known_applications(files.get(_PRODUCTS.title, ()))
-    applications: dict[str, _Application] = {}
+    products = (row for entry in files.get(_PRODUCTS.title, ()) for _, row in _PRODUCTS.read(entry))
+    # Other applications say nothing about a medicine.
+    known = {row["ApplNo"] for row in products if not isinstance(row, str)}
+    applications: dict[str, tuple[str, str]] = {}
     for line, row in _APPLICATIONS.rows(files, intake):
         if row["ApplNo"] not in known:
             intake.refuse(line, "no product of this application is in the data")
         else:
-            applications[row["ApplNo"]] = _Application(row["ApplType"], row["SponsorName"])
+            applications[row["ApplNo"]] = row["ApplType"], row["SponsorName"]
             intake.merge()
     for line, row in _PRODUCTS.rows(files, intake):
-        intake.put(_product(row, applications.get(row["ApplNo"])), line)
+        intake.put(_product(row, *applications.get(row["ApplNo"], ("", ""))), line)
     names: dict[str, str] = {}
     for _, row in _STATUS_NAMES.rows(files, intake):
         names[row["MarketingStatusID"]] = row["MarketingStatusDescription"]
@@ -73,18 +68,8 @@ def _item(row: Row) -> str:
     return f"{row['ApplNo']}-{row['ProductNo']}"
 
 
-def _known_applications(products: Sequence[Entry]) -> set[str]:
-    """Return the applications that have a product; others say nothing about a medicine."""
-    known: set[str] = set()
-    for entry in products:
-        with entry.open() as stream:
-            known |= {line.split(b"\t", 1)[0].decode("ascii", "replace").strip() for line in stream}
-    return known
-
-
-def _product(row: Row, application: _Application | None) -> Contribution:
+def _product(row: Row, kind: str, sponsor: str) -> Contribution:
     substances = listed(row["ActiveIngredient"])
-    kind, sponsor = application or ("", "")
     product = approved_product(
         row["Form"],
         row["DrugName"],

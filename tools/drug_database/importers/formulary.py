@@ -17,7 +17,7 @@ from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.records.drug_record import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
 from tools.drug_database.source_files.container import Entry, decode, text_lines
-from tools.drug_database.source_files.json_stream import head, records
+from tools.drug_database.source_files.json_stream import head, records, texts
 from tools.errors import SourceRejected
 from tools.language.folding import fold_name
 
@@ -143,10 +143,7 @@ def _contribution(row: Row, source: DataSource) -> Contribution | str:
 def _label(row: Row, source: DataSource) -> Label | None:
     sections: dict[SectionName, tuple[str, ...]] = {}
     for name in SECTIONS:
-        value = row.get(name)
-        texts = [str(one) for one in value] if isinstance(value, list) else [str(value or "")]
-        found = tuple(sentence for text in texts for sentence in sentences(text))
-        if found:
+        if found := tuple(sentence for text in texts(row.get(name)) for sentence in sentences(text)):
             sections[name] = found
     brand = next(iter(_values(row, "brand_names")), "")
     return Label(source=source, sections=sections, brand_name=brand) if sections else None

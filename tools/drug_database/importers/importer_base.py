@@ -86,10 +86,10 @@ class RowIntake:
     def finish(self) -> tuple[FileReport, ...]:
         """End the count and refuse rows that add to an item which never came."""
         self.close_file()
-        for orphan in self._staging.drop_orphans():
-            count = self._files[orphan.file]
+        for file, line in self._staging.drop_orphans():
+            count = self._files[file]
             count.merged -= 1
-            self._refuse(count, orphan.line, "its product is not in the data")
+            self._refuse(count, line, "its product is not in the data")
         return tuple(self._files.values())
 
     @property
@@ -113,7 +113,6 @@ class RowIntake:
 Files = Mapping[str, Sequence[Entry]]
 """The files of one format by the role that each plays in it."""
 FileRole = Callable[[Entry], str | None]
-Reader = Callable[[Files, RowIntake], None]
 
 
 @dataclass(frozen=True)
@@ -124,4 +123,4 @@ class Importer:
     """The format's name for people."""
     role: FileRole
     """Return the part that a file plays in the format, by its content; None for another format's file."""
-    read: Reader
+    read: Callable[[Files, RowIntake], None]

@@ -70,14 +70,13 @@ def _substances(row: Row) -> tuple[str, ...]:
 
 def _classes(text: str) -> tuple[str, ...]:
     """Split ``A [EPC],B, C [MoA]`` into two classes: only a closing bracket ends one."""
-    parts = text.replace("],", "]\n").split("\n")
-    return tuple(part.strip() for part in parts if part.strip())
+    parts = map(str.strip, text.replace("],", "]\n").split("\n"))
+    return tuple(filter(None, parts))
 
 
 def _details(row: Row, code: str, brand: str) -> Product:
     def single(column: str) -> tuple[str, ...]:
-        value = row.get(column, "")
-        return (value,) if value else ()
+        return tuple(filter(None, (row.get(column),)))
 
     return Product(
         dosage_form=row["DOSAGEFORMNAME"].lower(),
@@ -97,9 +96,9 @@ def _strengths(row: Row) -> tuple[str, ...]:
     units = [part.strip() for part in row.get("ACTIVE_INGRED_UNIT", "").split(";")]
     if not any(amounts):
         return ()
-    if len(units) != len(amounts):
-        return (combined(amounts),)
-    return (combined([strength(f"{amount} {unit}") for amount, unit in zip(amounts, units, strict=True)]),)
+    if len(units) == len(amounts):
+        amounts = [strength(f"{amount} {unit}") for amount, unit in zip(amounts, units, strict=True)]
+    return (combined(amounts),)
 
 
 IMPORTER = Importer("FDA NDC text", by_columns(_PRODUCTS, _PACKAGES), read)

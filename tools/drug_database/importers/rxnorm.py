@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
@@ -110,9 +109,7 @@ def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
         known.ingredient[whole].append(part)
     elif relation == "has_precise_ingredient":
         known.precise[whole].append(part)
-    elif relation == "ingredient_of":
-        known.used.update((part, whole))
-    else:
+    elif relation != "ingredient_of":
         return False
     known.used.update((part, whole))
     return True
@@ -128,12 +125,12 @@ def _take_concept(row: Row, line: int, intake: RowIntake, known: _Concepts) -> N
         intake.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line)
     elif kind in _PACKS:
         intake.put(_pack(rxcui, name, known) or _UNKNOWN_PARTS, line)
-    elif kind in {"SCDC", "BN"} and rxcui in known.used:
-        intake.merge()
-    elif kind in {"SCDC", "BN"}:
-        intake.refuse(line, "no product leads to it")
-    else:
+    elif kind not in {"SCDC", "BN"}:
         intake.refuse(line, f"concepts of the kind {kind[:8]} are not imported")
+    elif rxcui in known.used:
+        intake.merge()
+    else:
+        intake.refuse(line, "no product leads to it")
 
 
 def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
@@ -203,17 +200,13 @@ def _brand(name: str) -> str:
 def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     """Read a pack, whose ingredients are those of all drugs in its name."""
     by_name = {known.names[drug]: drug for drug in known.components.get(rxcui, ())}
-    substances: dict[str, None] = {}
     drugs = [found["drug"] for found in _PACKED.finditer(name)]
-    for drug in drugs:
-        parts = _taken_apart(drug, known.components.get(by_name.get(drug, ""), ()), known)
-        if parts is None:
-            return None
-        substances.update(dict.fromkeys(parts.substances))
-    if not substances:
+    parts = [_taken_apart(drug, known.components.get(by_name.get(drug, ""), ()), known) for drug in drugs]
+    substances = tuple(dict.fromkeys(name for part in parts if part for name in part.substances))
+    if not substances or None in parts:
         return None
     product = Product(dosage_form="kit", brand_name=_brand(name), rxcuis=(rxcui,))
-    return Contribution.of_product(product, source=_SOURCE.id, item=rxcui, substances=tuple(substances))
+    return Contribution.of_product(product, source=_SOURCE.id, item=rxcui, substances=substances)
 
 
 IMPORTER = Importer("RxNorm RRF", role, read)
@@ -229,9 +222,7 @@ class DoseForms(Frozen):
     """Forms that are called otherwise as a whole, with their routes."""
 
 
-@cache
-def _dose_forms() -> DoseForms:
-    return shipped("rxnorm_forms.json", DoseForms)
+_DOSE_FORMS: Final = shipped("rxnorm_forms.json", DoseForms)
 
 
 def form_and_routes(dose_form: str) -> tuple[str, tuple[str, ...]]:
@@ -239,15 +230,14 @@ def form_and_routes(dose_form: str) -> tuple[str, tuple[str, ...]]:
 
     An unknown form is as RxNorm writes it, in lower case.
     """
-    known = _dose_forms()
     plain = " ".join(dose_form.lower().split())
-    if plain in known.forms:
-        return known.forms[plain]
-    modifiers = [modifier for modifier in known.modifiers if modifier in plain]
+    if plain in _DOSE_FORMS.forms:
+        return _DOSE_FORMS.forms[plain]
+    modifiers = [modifier for modifier in _DOSE_FORMS.modifiers if modifier in plain]
     rest = plain
     for modifier in modifiers:
         rest = " ".join(rest.replace(modifier, " ").split())
     words = rest.split()
-    routes = tuple(dict.fromkeys(known.routes[word] for word in words if word in known.routes))
-    noun = " ".join(word for word in words if word not in known.routes)
+    routes = tuple(dict.fromkeys(_DOSE_FORMS.routes[word] for word in words if word in _DOSE_FORMS.routes))
+    noun = " ".join(word for word in words if word not in _DOSE_FORMS.routes)
     return ", ".join([noun or plain, *modifiers]), routes

@@ -5,7 +5,7 @@ Source of the codes: FDA, "Section Headings (LOINC)" of Structured Product Label
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -82,7 +82,7 @@ def _label(root: Element) -> Contribution | str:
     sections = _sections(root)
     source = DataSource(
         id=f"{_SOURCE.id}:{set_id}",
-        title=_title(root, brands, substances),
+        title=_text(root.find(f"{_V3}title"))[:200] or f"{(*brands, *substances)[0]} label",
         publisher="FDA label, from DailyMed",
         url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
         date=iso_date(_attribute(root, "effectiveTime", "value")),
@@ -109,12 +109,6 @@ def _label(root: Element) -> Contribution | str:
     )
 
 
-def _title(root: Element, brands: Sequence[str], substances: Sequence[str]) -> str:
-    """Return the document's title, or one made of the medicine's name."""
-    title = _text(root.find(f"{_V3}title"))
-    return title[:200] if title else f"{(*brands, *substances)[0]} label"
-
-
 def _name(product: Element) -> str:
     return _text(product.find(f"{_V3}name"))
 
@@ -133,7 +127,7 @@ def _active(product: Element) -> Iterator[tuple[str, str]]:
 def _strength(ingredient: Element) -> str:
     top = ingredient.find(f"{_V3}quantity/{_V3}numerator")
     bottom = ingredient.find(f"{_V3}quantity/{_V3}denominator")
-    if top is None or not top.get("value", "").replace(".", "", 1).isdigit():
+    if top is None or not top.get("value", "").replace(".", "", 1).isdecimal():
         return ""
     amount = f"{number(top.get('value', ''))} {top.get('unit', '')}"
     if bottom is None:

@@ -51,13 +51,10 @@ def by_columns(*tables: SourceTable) -> FileRole:
     """Return the function that tells which of ``tables`` a file is: the first whose columns its first line names."""
 
     def role(entry: Entry) -> str | None:
-        return next((one.title for one in tables if one.columns <= _columns(entry.first_line, one.separator)), None)
+        named = ((one, map(str.strip, entry.first_line.split(one.separator))) for one in tables)
+        return next((one.title for one, columns in named if one.columns.issubset(columns)), None)
 
     return role
-
-
-def _columns(line: str, separator: str) -> set[str]:
-    return {name.strip() for name in line.split(separator)}
 
 
 def listed(text: str, separator: str = ";") -> tuple[str, ...]:
@@ -71,14 +68,16 @@ def approved_product(
 ) -> Product:
     """Return a product from the cells of FDA's lists of approvals; the form is such as ``TABLET, FILM COATED;ORAL``."""
     shape, _, routes = form.partition(";")
+    # The Orange Book writes notes between ``**`` after a strength.
+    strengths, _, note = amount.partition("**")
     return Product(
         dosage_form=" ".join(shape.split()).lower(),
         routes=tuple(sorted(listed(routes, ","))),
         brand_name=brand.title(),
-        strengths=_strengths(amount, len(substances)),
+        strengths=_strengths(strengths, len(substances)),
         labelers=(labeler,) if labeler else (),
         applications=(application,),
-        marketing=((status,) if status else ()) + _note(amount),
+        marketing=tuple(filter(None, (status, " ".join(note.replace("**", " ").split())))),
     )
 
 
@@ -87,16 +86,7 @@ def _strengths(text: str, ingredients: int) -> tuple[str, ...]:
 
     A cell whose parts are not one per ingredient is kept as it is written.
     """
-    plain = text.partition("**")[0].strip()
-    parts = [part.strip() for part in plain.split(";") if part.strip()]
+    parts = [part.strip() for part in text.split(";") if part.strip()]
     if not parts:
         return ()
-    if len(parts) == ingredients:
-        return (combined([strength(part) for part in parts]),)
-    return (plain,)
-
-
-def _note(text: str) -> tuple[str, ...]:
-    """Return the note that the Orange Book writes between ``**`` after a strength."""
-    found = text.partition("**")[2].replace("**", " ").strip()
-    return (" ".join(found.split()),) if found else ()
+    return (combined(map(strength, parts)) if len(parts) == ingredients else text.strip(),)

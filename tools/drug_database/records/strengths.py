@@ -5,40 +5,24 @@ Here they become ``0.5 mg``, ``500 mg``, ``1 mg base equivalent``. Numbers are n
 """
 
 import re
+from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-_UNITS: Final = {
-    "mg": "mg",
-    "g": "g",
-    "gm": "g",
-    "ug": "mcg",
-    "mcg": "mcg",
-    "ng": "ng",
-    "kg": "kg",
-    "ml": "mL",
-    "l": "L",
-    "dl": "dL",
-    "[iu]": "unit",
-    "[usp'u]": "unit",
-    "[usp&apos'u]": "unit",
-    "unt": "unit",
-    "unit": "unit",
-    "units": "unit",
-    "iu": "unit",
-    "meq": "mEq",
-    "mmol": "mmol",
-    "h": "hr",
-    "hr": "hr",
-    "d": "day",
-    "mci": "mCi",
-    "[pfu]": "PFU",
-    "actuat": "actuation",
-    "inh": "inhalation",
-    "actuation": "actuation",
-    "spray": "spray",
-    "vial": "vial",
-    "%": "%",
+_OTHER_SPELLINGS: Final = {
+    "g": "gm",
+    "mcg": "ug",
+    "unit": "[iu] [usp'u] [usp&apos'u] iu units unt",
+    "hr": "h",
+    "day": "d",
+    "PFU": "[pfu]",
+    "actuation": "actuat",
+    "inhalation": "inh",
+}
+_PLAIN: Final = "% L actuation dL g hr kg mCi mEq mL mcg mg mmol ng spray unit vial"
+_UNITS: Final = {unit.lower(): unit for unit in _PLAIN.split()} | {
+    other: unit for unit, others in _OTHER_SPELLINGS.items() for other in others.split()
 }
 _NUMBER = re.compile(r"^\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(.*)$", re.DOTALL)
 _NO_UNIT = re.compile(r"[(;]|[A-Za-z],|,[A-Za-z]")
@@ -48,11 +32,7 @@ _EQUIVALENT = re.compile(r"^EQ\s+(.*?)\s*\bBASE\b(.*)$", re.IGNORECASE)
 
 def number(text: str) -> str:
     """Write a decimal number in its shortest form: ``.50`` is ``0.5``, ``1,000`` is ``1000``, ``25.0`` is ``25``."""
-    plain = text.replace(",", "")
-    whole, _, fraction = plain.partition(".")
-    fraction = fraction.rstrip("0")
-    whole = whole.lstrip("0") or "0"
-    return f"{whole}.{fraction}" if fraction else whole
+    return f"{Decimal(text.replace(',', '')).normalize():f}"
 
 
 def unit(text: str) -> str:
@@ -96,6 +76,6 @@ def _per(bottom: str) -> str:
     return f"/{measure}" if count == "1" else f"/{count} {measure}"
 
 
-def combined(parts: list[str]) -> str:
+def combined(parts: Iterable[str]) -> str:
     """Join the strengths of a combination in the order of its ingredients: ``20 mg / 12.5 mg``."""
     return " / ".join(parts)

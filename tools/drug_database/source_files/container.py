@@ -94,9 +94,7 @@ def entries(path: Path) -> list[Entry]:
 
 
 def _file(path: Path, name: str) -> list[Entry]:
-    if not zipfile.is_zipfile(path):
-        if path.suffix.lower() == ".zip":
-            raise SourceRejected(f"{name} is no readable zip: it is damaged or was not downloaded to its end.")
+    if path.suffix.lower() != ".zip" and not zipfile.is_zipfile(path):
         return [Entry(name, path)]
     try:
         with zipfile.ZipFile(path) as archive:

@@ -4,7 +4,7 @@ openFDA answers and bulk files are ``{"meta": {…}, "results": [{…}, …]}``;
 """
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, Final, NamedTuple
 
 import ijson
@@ -49,10 +49,9 @@ def records(entry: Entry) -> Iterator[Record]:
 
 def head(entry: Entry) -> Head | None:
     """Return what precedes the array, and its first object; None when the file is no such JSON."""
-    try:
+    with suppress(SourceRejected):
         return _head(entry)
-    except SourceRejected:
-        return None
+    return None
 
 
 def _head(entry: Entry) -> Head:
@@ -109,16 +108,10 @@ def _opened(entry: Entry) -> Generator[_Stream]:
     with entry.open() as stream:
         try:
             yield _Stream(entry.name, stream)
-        except ijson.IncompleteJSONError as error:
-            if "UTF8" in str(error):
-                raise SourceRejected(f"{entry.name} is no UTF-8 text.") from None
-            raise _broken_off(entry) from None
-        except ijson.JSONError:
-            raise _broken_off(entry) from None
-
-
-def _broken_off(entry: Entry) -> SourceRejected:
-    return SourceRejected(f"{entry.name} is broken JSON or breaks off before its end; nothing was imported.")
+        except ijson.JSONError as error:
+            is_text = "UTF8" not in str(error)
+            fault = "broken JSON or breaks off before its end; nothing was imported" if is_text else "no UTF-8 text"
+            raise SourceRejected(f"{entry.name} is {fault}.") from None
 
 
 def _no_list(entry: Entry) -> SourceRejected:

@@ -38,13 +38,6 @@ PatchField = Literal["packages", "marketing", "te_codes"]
 """The lists of a product that other rows than its own add to."""
 
 
-class Orphan(NamedTuple):
-    """A patch whose item does not exist."""
-
-    file: str
-    line: int
-
-
 class StagedGroup(NamedTuple):
     """Everything known about one ingredient set, as stored lines of JSON."""
 
@@ -107,8 +100,8 @@ class Staging:
         row = self._db.execute("SELECT count(*) FROM item WHERE source = ? AND run = ?", (source, _NOW)).fetchone()
         return int(row[0])
 
-    def drop_orphans(self) -> Iterator[Orphan]:
-        """Remove the patches of the running import that have no item, and yield them."""
+    def drop_orphans(self) -> list[tuple[str, int]]:
+        """Remove the patches of the running import that have no item; return the file and line of each."""
         self._write()
         self._db.execute("CREATE INDEX IF NOT EXISTS patch_item ON patch (source, item)")
         # Patches stored before belong to items stored before: they go with an item that was replaced.
@@ -121,12 +114,12 @@ class Staging:
             "SELECT file, line FROM patch p WHERE run = ? AND NOT EXISTS "
             "(SELECT 1 FROM item i WHERE i.source = p.source AND i.item = p.item) ORDER BY rowid",
             (_NOW,),
-        )
-        yield from (Orphan(str(file), int(line)) for file, line in found.fetchall())
+        ).fetchall()
         self._db.execute(
             "DELETE FROM patch WHERE NOT EXISTS "
             "(SELECT 1 FROM item i WHERE i.source = patch.source AND i.item = patch.item)"
         )
+        return found
 
     def counts(self) -> dict[str, int]:
         """Count stored items by source."""
