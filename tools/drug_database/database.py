@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from tools.drug_database.drug_search import Searcher, bare_expander
 from tools.drug_database.importers import demo
+from tools.drug_database.importers.importer_base import Progress
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.import_run import ImportJob, run_import
 from tools.drug_database.labels.record_rendering import cited_passage
@@ -27,7 +28,6 @@ T = TypeVar("T")
 ALIAS: Final = "asclepius_drugs"
 SEARCH_SECONDS: Final = 8.0
 _LOAD_SECONDS: Final = 300.0
-OnProgress = Callable[[ImportProgress], None]
 
 
 class DrugDatabase:
@@ -100,7 +100,6 @@ class DrugDatabase:
             generation = drug_collection.current(client, self._name, timeout=SEARCH_SECONDS)
             if generation is None:
                 return ["The drug database is empty. Run `asclepius drugs import PATH` with drug data."]
-            drug_collection.check_fields(client, generation, timeout=SEARCH_SECONDS)
             drug_collection.read_catalog(client, generation, timeout=SEARCH_SECONDS)
             return []
 
@@ -110,7 +109,7 @@ class DrugDatabase:
             return [str(error)]
 
     async def import_paths(
-        self, paths: Sequence[Path], *, progress: OnProgress | None = None, replace: bool = False
+        self, paths: Sequence[Path], *, progress: Progress | None = None, replace: bool = False
     ) -> ImportReport:
         """Import drug data files, zips or folders, recognised by their content.
 
@@ -120,7 +119,7 @@ class DrugDatabase:
         """
         return await self._import(ImportJob(partial(read_paths, paths), replace=replace, rebuild=replace), progress)
 
-    async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
+    async def load_demo(self, progress: Progress | None = None) -> ImportReport:
         """Load the demonstration drugs unless this version of them is loaded.
 
         An index of another version that holds only demonstration drugs is rebuilt.
@@ -135,7 +134,7 @@ class DrugDatabase:
         job = ImportJob(demo.read, replace=True, sole_source=demo.SOURCE_ID, versions={demo.SOURCE_ID: version})
         return await self._import(job, progress)
 
-    async def clear(self, source: str | None = None, progress: OnProgress | None = None) -> None:
+    async def clear(self, source: str | None = None, progress: Progress | None = None) -> None:
         """Remove the whole drug index, whichever version wrote it, or the statements of one source.
 
         Raises ``ToolError`` when ``source`` is none of the loaded ones.
@@ -152,7 +151,7 @@ class DrugDatabase:
 
         await self._milvus.run(remove, deadline=_LOAD_SECONDS)
 
-    async def _clear_source(self, source: str, progress: OnProgress | None) -> None:
+    async def _clear_source(self, source: str, progress: Progress | None) -> None:
         loaded = {one.source.id for one in (await self.stats()).sources}
         if source not in loaded:
             held = joined(sorted(loaded), most=50) or "none"
@@ -168,16 +167,14 @@ class DrugDatabase:
 
     async def _read(self, call: Callable[[Client], T], deadline: float) -> T:
         """Run ``call``, and once more when another state replaced the one it read."""
-        try:
-            return await self._milvus.run(call, deadline=deadline)
-        except CollectionGone:
-            self._searcher.forget()
-        try:
-            return await self._milvus.run(call, deadline=deadline)
-        except CollectionGone:
-            raise ToolUnavailable("The drug index changed while it was read. Try again.") from None
+        for _ in range(2):
+            try:
+                return await self._milvus.run(call, deadline=deadline)
+            except CollectionGone:
+                self._searcher.forget()
+        raise ToolUnavailable("The drug index changed while it was read. Try again.")
 
-    async def _import(self, job: ImportJob, progress: OnProgress | None) -> ImportReport:
+    async def _import(self, job: ImportJob, progress: Progress | None) -> ImportReport:
         """Run the import in a thread and report progress on the event loop. Cancelling stops it at the next row."""
         loop = asyncio.get_running_loop()
         cancelled = threading.Event()
@@ -186,11 +183,12 @@ class DrugDatabase:
             if progress is not None:
                 loop.call_soon_threadsafe(progress, item)
 
+        def run(client: Client) -> ImportReport:
+            return run_import(client, self._name, job, report, cancelled)
+
         async with self._importing:
             try:
-                return await self._milvus.run(
-                    lambda client: run_import(client, self._name, job, report, cancelled), deadline=None, explain=True
-                )
+                return await self._milvus.run(run, deadline=None, explain=True)
             except CollectionGone:
                 raise ToolUnavailable("The drug index changed during the import. Run it again.") from None
             finally:

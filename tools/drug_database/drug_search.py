@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Final, NamedTuple, Self
+from typing import Final
 
 import orjson
 
@@ -38,7 +38,7 @@ from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stem
 from tools.drug_database.storage.generations import Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
-from tools.language.vocabulary.populations import Population, populations_in
+from tools.language.vocabulary.populations import populations_in
 from tools.milvus.connection import Client, one_of
 
 CALL_SECONDS: Final = 5.0
@@ -80,18 +80,6 @@ def bare_expander() -> QueryExpander:
     return QueryExpander(NameIndex(()), aliases())
 
 
-class _Wanted(NamedTuple):
-    """The forms, routes and populations that a question names beside the medicine."""
-
-    forms: tuple[str, ...]
-    populations: tuple[Population, ...]
-
-    @classmethod
-    def of(cls, question: TypedQuery, query: DrugQuery) -> Self:
-        named = fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
-        return cls(asked_forms((*question.words, *named)), populations_in(query.name[:LONGEST]))
-
-
 class Searcher:
     """Answers queries from the generation that is current when a query comes."""
 
@@ -105,14 +93,10 @@ class Searcher:
         generation = drug_collection.current(client, self._alias, timeout=CALL_SECONDS)
         if generation is None:
             return None
-        held = self._snapshot
-        if held is not None and held.generation == generation:
-            return held
         with self._lock:
-            held = self._snapshot
-            if held is None or held.generation != generation:
-                held = self._snapshot = _load(client, generation)
-            return held
+            if self._snapshot is None or self._snapshot.generation != generation:
+                self._snapshot = _load(client, generation)
+            return self._snapshot
 
     def ingredients_of(self, name: str) -> frozenset[str]:
         """Return the base names of the ingredients of the medicine ``name``, from lists in memory alone.
@@ -143,18 +127,18 @@ class Searcher:
         reading = self._read(client, state, question, query)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
-        hits = self._hits(client, state, reading.candidates[:most], filters, _Wanted.of(question, query))[: query.limit]
-        note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
-        absent = not hits and bool(reading.notes)
+        records = self.records(client, state, [state.index.keys[one.entry] for one in reading.candidates[:most]])
+        found = [(one, records.get(state.index.keys[one.entry])) for one in reading.candidates[:most]]
+        hits = _hits(found, filters, question, query)[: query.limit]
         return DrugSearchResult(
             query=query,
             hits=hits,
             did_you_mean=reading.did_you_mean,
-            note=note,
-            absent=absent,
+            note=" ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)]),
+            absent=not hits and bool(reading.notes),
             also_named=(
                 *past_limit(state.index, reading.candidates, hits),
-                *named_beside(state.index, question, self.expand(client, query.name).expansions, query.name, hits),
+                *named_beside(state.index, question, state.expander.expand(query.name).expansions, query.name, hits),
             ),
         )
 
@@ -195,38 +179,10 @@ class Searcher:
             return Reading(kept, reading.did_you_mean if kept else (), reading.notes)
         return reading
 
-    def _hits(
-        self, client: Client, state: DrugSnapshot, candidates: Sequence[NameCandidate], filters: Filters, asked: _Wanted
-    ) -> tuple[DrugHit, ...]:
-        records = self.records(client, state, [state.index.keys[one.entry] for one in candidates])
-        hits: list[DrugHit] = []
-        for one in candidates:
-            record = records.get(state.index.keys[one.entry])
-            if record is None:
-                continue
-            brand = one.on if one.how == "brand" else ""
-            fitting = only(record, filters, brand=brand)
-            if fitting is not None and one.how == "code" and (code := asked_code(one.on)):
-                fitting = product_first(fitting, code.stored)
-            if fitting is not None:
-                fitting = with_asked_label_first(fitting, asked.forms, brand)
-                hits.append(
-                    DrugHit(
-                        record=fitting,
-                        scope=scope_of(fitting, asked.forms, asked.populations, brand),
-                        matched=Match(how=one.how, on=one.on),
-                        score=round(one.score, 2),
-                        look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
-                    )
-                )
-        return tuple(labelled_first(hits))
-
 
 def _load(client: Client, generation: Generation) -> DrugSnapshot:
-    drug_collection.check_fields(client, generation, timeout=CALL_SECONDS)
-    for name in (generation.records, generation.parts):
-        drug_collection.load(client, name)
     catalog = drug_collection.read_catalog(client, generation, timeout=CALL_SECONDS)
+    drug_collection.load(client, generation.records)
     lines: list[bytes] = []
     for piece in range(catalog.name_pieces):
         packed = drug_collection.read_pieces(
@@ -289,6 +245,33 @@ def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[st
         timeout=CALL_SECONDS,
     )
     return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
+
+
+def _hits(
+    found: Iterable[tuple[NameCandidate, DrugRecord | None]], filters: Filters, question: TypedQuery, query: DrugQuery
+) -> tuple[DrugHit, ...]:
+    """Return the records that pass ``filters``, with the label first that covers what is asked beside the medicine."""
+    forms = asked_forms((*question.words, *fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()))
+    populations = populations_in(query.name[:LONGEST])
+    hits: list[DrugHit] = []
+    for one, record in found:
+        brand = one.on if one.how == "brand" else ""
+        fitting = only(record, filters, brand=brand) if record else None
+        if fitting is None:
+            continue
+        if one.how == "code" and (code := asked_code(one.on)):
+            fitting = product_first(fitting, code.stored)
+        fitting = with_asked_label_first(fitting, forms, brand)
+        hits.append(
+            DrugHit(
+                record=fitting,
+                scope=scope_of(fitting, forms, populations, brand),
+                matched=Match(how=one.how, on=one.on),
+                score=round(one.score, 2),
+                look_alikes=() if one.how == "class" else look_alikes((one.on, fitting.generic_name)),
+            )
+        )
+    return tuple(labelled_first(hits))
 
 
 def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Iterable[str]:

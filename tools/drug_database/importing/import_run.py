@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -26,7 +26,6 @@ from tools.milvus.connection import Client
 
 _EVERY: Final = 250
 _NAMES_A_PIECE: Final = 500
-Read = Callable[[RowIntake], None]
 
 
 class ImportCancelled(ToolError):
@@ -37,14 +36,14 @@ class ImportCancelled(ToolError):
 class ImportJob:
     """What an import does. ``read`` hands every row to the intake; ``versions`` are content hashes by source."""
 
-    read: Read
+    read: Callable[[RowIntake], None]
     replace: bool = False
     """Leave out what the imported sources said before, instead of updating it item by item."""
     rebuild: bool = False
     """Start from nothing when the stored index is of another version, instead of refusing."""
     sole_source: str = ""
     """Start from nothing as well when an index of another version holds nothing but this source."""
-    versions: Mapping[str, str] | None = None
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
     remove: frozenset[str] = frozenset()
     """Sources to leave out altogether."""
 
@@ -72,12 +71,11 @@ def run_import(
         _keep(client, before if known.sources else None, staging, without, report)
         files = intake.finish()
         sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
-        versions = {stats.source.id: stats.version for stats in known.sources} | dict(job.versions or {})
+        versions = {stats.source.id: stats.version for stats in known.sources} | dict(job.versions)
         cut_off = drop_leftovers(client, alias, before)
         generation = new_generation(alias)
         try:
             catalog = _write(client, generation, staging, sources=sources, versions=versions, report=report)
-            _refuse_overtaking(client, alias, before)
             drug_collection.publish(client, alias, generation, before)
         except BaseException:
             drop(client, generation)
@@ -98,19 +96,12 @@ def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCat
     if before is None:
         return DrugCatalog()
     try:
-        drug_collection.check_fields(client, before, timeout=CALL_SECONDS)
         return drug_collection.read_catalog(client, before, timeout=CALL_SECONDS)
     except IndexMismatch:
         sources = drug_collection.stored_sources(client, before, timeout=CALL_SECONDS)
         if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
             return DrugCatalog()
         raise
-
-
-def _refuse_overtaking(client: Client, alias: str, before: Generation | None) -> None:
-    """Two imports at once would each publish without the other's rows."""
-    if drug_collection.current(client, alias, timeout=CALL_SECONDS) != before:
-        raise ToolError("Another import changed the drug database in the meantime. Run this import again.")
 
 
 def _keep(

@@ -20,7 +20,7 @@ from pymilvus import DataType, Function, FunctionType, MilvusException
 
 from tools.drug_database.records.reports import DrugDatabaseStats
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
-from tools.errors import IndexMismatch
+from tools.errors import IndexMismatch, ToolError
 from tools.language.folding import fold_name
 from tools.language.stemming import stem
 from tools.language.word_lists import word_list
@@ -144,8 +144,11 @@ class Writer:
 def publish(client: Client, alias: str, generation: Generation, before: Generation | None) -> None:
     """Make ``generation`` the one that readers see, and remove ``before``.
 
-    Raises ``IndexMismatch`` when the alias' name is taken by a collection of something else.
+    Raises ``ToolError`` when readers see another one than ``before`` by now: two imports at once would each publish
+    without the other's rows. Raises ``IndexMismatch`` when the alias' name is taken by a collection of something else.
     """
+    if current(client, alias, timeout=CALL_SECONDS) != before:
+        raise ToolError("Another import changed the drug database in the meantime. Run this import again.")
     for name in generation.all:
         client.flush(name, timeout=CALL_SECONDS)
         if name != generation.facts:
@@ -184,6 +187,9 @@ def load(client: Client, collection: str) -> None:
 
 def read_catalog(client: Client, generation: Generation, *, timeout: float) -> DrugCatalog:
     """Read the catalog. Raises ``IndexMismatch`` when another version wrote the generation."""
+    found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
+    if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
+        raise IndexMismatch(MISMATCH)
     # After a restart of Milvus Lite no collection is loaded, and only loaded ones can be read.
     load(client, generation.parts)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
@@ -200,13 +206,6 @@ def stored_sources(client: Client, generation: Generation, *, timeout: float) ->
         return frozenset(stats["source"]["id"] for stats in catalog["sources"])
     except (MilvusException, orjson.JSONDecodeError, KeyError, TypeError):
         return None
-
-
-def check_fields(client: Client, generation: Generation, *, timeout: float) -> None:
-    """Check the collection's fields. Raises ``IndexMismatch`` when another version wrote them."""
-    found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
-    if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
-        raise IndexMismatch(MISMATCH)
 
 
 def read_pieces(client: Client, collection: str, name: str, count: int, *, timeout: float, first: int = 0) -> str:
