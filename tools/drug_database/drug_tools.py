@@ -1,6 +1,7 @@
 """The tools that the model may call on the drug database."""
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from tools.drug_database.database import DrugDatabase
@@ -42,23 +43,13 @@ OVERDOSAGE = ToolPresentation(title="Overdose and allergy", icon="siren", subjec
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     """Return the read-only tools over ``database``."""
     tools = _Tools(database)
+    tool = partial(FunctionTool, idempotent=True)
+    hidden = [BEFORE, REACTION, SELF_HARM, "language"]
     return [
-        FunctionTool(tools.search_drug_database, presentation=SEARCH, source="drugs", idempotent=True),
-        FunctionTool(tools.get_drug_label, presentation=LABEL, source="drugs", idempotent=True),
-        FunctionTool(
-            tools.check_drug_interactions,
-            presentation=INTERACTIONS,
-            source="drugs",
-            idempotent=True,
-            hidden=["language"],
-        ),
-        FunctionTool(
-            tools.search_overdosage,
-            presentation=OVERDOSAGE,
-            source="overdosage",
-            idempotent=True,
-            hidden=[BEFORE, REACTION, SELF_HARM, "language"],
-        ),
+        tool(tools.search_drug_database, presentation=SEARCH, source="drugs"),
+        tool(tools.get_drug_label, presentation=LABEL, source="drugs"),
+        tool(tools.check_drug_interactions, presentation=INTERACTIONS, source="drugs", hidden=["language"]),
+        tool(tools.search_overdosage, presentation=OVERDOSAGE, source="overdosage", hidden=hidden),
     ]
 
 
@@ -210,9 +201,8 @@ class _Tools:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    for name in names:
-        if not name.strip():
-            raise ToolArgumentsInvalid("A name of a medicine is empty.")
+    if not all(map(str.strip, names)):
+        raise ToolArgumentsInvalid("A name of a medicine is empty.")
     _check_lengths(names)
 
 

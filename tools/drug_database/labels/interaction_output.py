@@ -15,13 +15,14 @@ from tools.drug_database.labels.pair_notes import PairNotes
 from tools.drug_database.labels.record_rendering import alias_notes, named_record, section_passage
 from tools.drug_database.labels.severity import SEVERITIES, Severity
 from tools.drug_database.names.aliases import aliases
-from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord
+from tools.drug_database.records.drug_record import SECTION_TITLES
 from tools.drug_database.records.queries import DrugSearchResult
 from tools.language.figures import written_figures
 from tools.types import Passage, Phrase, ToolResult
 
 MOST: Final = 16
 """Medicines whose pairs are checked at once."""
+_Pair = dict[str, JsonValue]
 
 
 def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") -> ToolResult:
@@ -43,8 +44,8 @@ def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") 
         rows += found_rows
         checked.append(_pair((one, other), statements, len(found_rows), notes))
     rows.sort(key=_Row.order)
-    checked.sort(key=_Pair.order)
-    pairs: list[JsonValue] = [pair.data for pair in checked]
+    checked.sort(key=_pair_order)
+    pairs: list[JsonValue] = [*checked]
     pairs += _left_out([result.query.name for result in found], notes)
     unknown = [
         result
@@ -83,13 +84,9 @@ def party_of(result: DrugSearchResult) -> Party:
     record = named_record(result)
     if record is None:
         return unlisted(result.query.name, [hit.record for hit in result.hits if hit.matched.how == "class"])
-    return medicine(_brand_first(record, result.hits[0].matched.on))
-
-
-def _brand_first(record: DrugRecord, name: str) -> DrugRecord:
-    """Return the record with the labels of the brand that was named before its others."""
-    labels = sorted(record.labels, key=lambda label: label.brand_name.casefold() != name.casefold())
-    return record.model_copy(update={"labels": tuple(labels)})
+    named = result.hits[0].matched.on.casefold()
+    labels = sorted(record.labels, key=lambda label: label.brand_name.casefold() != named)
+    return medicine(record.model_copy(update={"labels": tuple(labels)}))
 
 
 def _identity(party: Party) -> str:
@@ -148,34 +145,23 @@ def _run(one: Statement) -> tuple[str, ...]:
     return (one.severity, one.how, one.label_of, one.section, one.label.source.id, one.label.brand_name, *risk)
 
 
-class _Pair(NamedTuple):
-    """A pair of the output, and how strongly labels warn of it."""
-
-    severity: Severity | None
-    data: dict[str, JsonValue]
-
-    def order(self) -> tuple[int, bool]:
-        """Order pairs by severity, then those that share a risk alone, then those without a statement."""
-        place = SEVERITIES.index(self.severity) if self.severity else len(SEVERITIES)
-        return (place, not self.data["shared_risks"])
+def _pair_order(pair: _Pair) -> tuple[int, bool]:
+    """Order pairs by severity, then those that share a risk alone, then those without a statement."""
+    return ((*SEVERITIES, None).index(pair["severity"]), not pair["shared_risks"])
 
 
 def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: int, notes: PairNotes) -> _Pair:
     said = [statement for statement in statements if statement.how != "shared risk"]
     risks = dict.fromkeys(statement.mentioned_as[0] for statement in statements if statement.how == "shared risk")
     stated = {(statement.label_of, statement.mentioned_as[0]) for statement in statements if statement.mentioned_as}
-    severity = said[0].severity if said else None
-    return _Pair(
-        severity,
-        {
-            "medicines": [party.name for party in parties],
-            "labels_of": list(dict.fromkeys(statement.label_of for statement in statements)),
-            "mentions": rows,
-            "severity": severity,
-            "shared_risks": list(risks),
-            "note": notes.pair(*parties, said=bool(said), risks=list(risks), stated=stated),
-        },
-    )
+    return {
+        "medicines": [party.name for party in parties],
+        "labels_of": list(dict.fromkeys(statement.label_of for statement in statements)),
+        "mentions": rows,
+        "severity": said[0].severity if said else None,
+        "shared_risks": list(risks),
+        "note": notes.pair(*parties, said=bool(said), risks=list(risks), stated=stated),
+    }
 
 
 def _left_out(names: Sequence[str], notes: PairNotes) -> list[JsonValue]:
@@ -190,9 +176,13 @@ def _single(party: Party, rows: list[_Row], passages: dict[str, Passage], notes:
     """Add the rows of one medicine alone, and return its entry among the pairs."""
     own = _rows(single_statements(party), [party], passages)
     rows += own
-    severity = own[0].severity if own else None
-    data: dict[str, JsonValue] = {"medicines": [party.name], "mentions": len(own), "severity": severity}
-    return _Pair(severity, {**data, "shared_risks": [], "note": notes.single(party, said=bool(own))})
+    return {
+        "medicines": [party.name],
+        "mentions": len(own),
+        "severity": own[0].severity if own else None,
+        "shared_risks": [],
+        "note": notes.single(party, said=bool(own)),
+    }
 
 
 def _summary(rows: Sequence[_Row]) -> Phrase:

@@ -87,23 +87,20 @@ def labelled_first(hits: Sequence[DrugHit]) -> list[DrugHit]:
     """Of several records of one brand, put the one first that holds a label of that brand."""
     found: list[DrugHit] = []
     for _, run in groupby(hits, key=lambda hit: hit.matched):
-        found += sorted(run, key=lambda hit: hit.matched.how == "brand" and not _has_own_label(hit))
+        found += sorted(run, key=_lacks_own_label)
     return found
 
 
-def _has_own_label(hit: DrugHit) -> bool:
-    return any(_is_of(label, hit.matched.on) for label in hit.record.labels)
+def _lacks_own_label(hit: DrugHit) -> bool:
+    return hit.matched.how == "brand" and not any(_is_of(label, hit.matched.on) for label in hit.record.labels)
 
 
 def _is_of(label: Label, brand: str) -> bool:
     """Return whether the label's brand is ``brand``, which may leave out a device (``HFA``) and no release (``XR``)."""
     typed, own = fold_name(brand).split(), fold_name(label.brand_name).split()
     more = own[len(typed) :]
-    return bool(typed) and own == [*typed, *more] and not any(_is_release(word) for word in more)
-
-
-def _is_release(word: str) -> bool:
-    return WORDS.typed.get(word, WORDS.releases.get(word)) in _RELEASES
+    releases = _RELEASES.intersection(WORDS.typed.get(word, WORDS.releases.get(word)) for word in more)
+    return bool(typed) and own == [*typed, *more] and not releases
 
 
 def covers(record: DrugRecord, label: Label, forms: Iterable[str]) -> bool | None:
@@ -189,20 +186,16 @@ def scope_of(
     sold = (product for product in record.products if fold_name(product.brand_name) == fold_name(brand))
     routes = dict.fromkeys(fold_name(route) for product in sold for route in product.routes)
     implied = tuple(route for route in routes if route in WORDS.routes) if other and not forms else ()
+    named = f"{label.brand_name} ({', '.join(label.routes)})" if label.routes else label.brand_name
     return LabelScope(
         asked=(*([brand] if other else []), *forms),
         implied=implied,
         dosage_forms=label.dosage_forms,
-        routes=(_named(label),) if other else label.routes,
+        routes=(named,) if other else label.routes,
         fits=False if other else covers(record, label, forms),
         not_mentioned=tuple(name for name in populations if not _mentions(label, name)),
         no_dose_for=(*forms, *implied) if _without_dose(record, (*forms, *implied)) else (),
     )
-
-
-def _named(label: Label) -> str:
-    """Return the label's brand with its routes: ``Entocort EC (oral)``."""
-    return f"{label.brand_name} ({', '.join(label.routes)})" if label.routes else label.brand_name
 
 
 def scope_notes(scope: LabelScope | None) -> list[str]:

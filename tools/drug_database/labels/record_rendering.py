@@ -40,12 +40,13 @@ _MOST_SENTENCES = 6
 def tool_result(result: DrugSearchResult) -> ToolResult:
     """Return the output of ``search_drug_database``; its shape is a contract with the agent."""
     passages = tuple(passage(hit.record, score=hit.score) for hit in result.hits)
+    # The amounts of an overdose are no doses, and shown only when asked for.
+    sections: list[SectionName] = [
+        name for name in SECTIONS if name != "overdosage" or _OVERDOSE.search(result.query.name)
+    ]
     data: dict[str, JsonValue] = {
         "query": {name: value for name, value in result.query.model_dump().items() if value is not None},
-        "results": [
-            _hit(hit, cited.id, _shown_sections(result.query.name))
-            for hit, cited in zip(result.hits, passages, strict=True)
-        ],
+        "results": [_hit(hit, cited.id, sections) for hit, cited in zip(result.hits, passages, strict=True)],
         "did_you_mean": list(result.did_you_mean),
         "note": result.note,
         "absent": result.absent,
@@ -76,7 +77,7 @@ class ProductGroup:
         self.dosage_form, self.routes = products[0].dosage_form, products[0].routes
         self.strengths = list(dict.fromkeys(strength for one in products for strength in one.strengths))
         self.brands = list(dict.fromkeys(one.brand_name for one in products if one.brand_name))
-        self.labelers = dict.fromkeys(labeler for one in products for labeler in one.labelers)
+        self.labelers = list(dict.fromkeys(labeler for one in products for labeler in one.labelers))
 
     def data(self) -> dict[str, JsonValue]:
         """Return the group as JSON data."""
@@ -84,8 +85,8 @@ class ProductGroup:
             "dosage_form": self.dosage_form,
             "routes": list(self.routes),
             "strengths": [*self.strengths],
-            "brand_names": _some(self.brands, _MOST_BRANDS),
-            "labelers": _some(self.labelers, _MOST_LABELERS),
+            "brand_names": [*self.brands[:_MOST_BRANDS]],
+            "labelers": [*self.labelers[:_MOST_LABELERS]],
         }
 
     def line(self) -> str:
@@ -96,7 +97,7 @@ class ProductGroup:
         if self.strengths:
             text += f": {', '.join(self.strengths)}"
         if self.brands:
-            text += f"; brands {', '.join(_names(self.brands, _MOST_BRANDS))}"
+            text += f"; brands {_listed(self.brands)}"
         return text
 
 
@@ -157,8 +158,10 @@ def main_source(record: DrugRecord) -> DataSource | None:
 def record_text(record: DrugRecord) -> str:
     """Return the record as lines: names, classes, forms, and the label's sentences under headings."""
     lines = _facts(record)
-    if record.labels:
-        lines += label_lines(record.labels[0], SECTIONS, most=_MOST_SENTENCES)
+    sections = record.labels[0].sections if record.labels else {}
+    for section in SECTIONS:
+        if said := sections.get(section):
+            lines += [f"{SECTION_TITLES[section]}:", *said[:_MOST_SENTENCES]]
     lines += [
         f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
         for source in (*(label.source for label in record.labels[:1]), *record.sources)
@@ -169,34 +172,19 @@ def record_text(record: DrugRecord) -> str:
 def _facts(record: DrugRecord) -> list[str]:
     """Return the lines that are not of a label."""
     lines = [record.generic_name]
-    for title, values in (
-        ("Active substances", [fact.value for fact in record.substances]),
-        ("Brand names", [fact.value for fact in record.brand_names]),
-        ("Also called", [fact.value for fact in record.synonyms]),
-        ("Classes", [fact.value for fact in record.drug_classes]),
+    for title, facts in (
+        ("Active substances", record.substances),
+        ("Brand names", record.brand_names),
+        ("Also called", record.synonyms),
+        ("Classes", record.drug_classes),
     ):
-        if values:
-            lines.append(f"{title}: {', '.join(_names(values, _MOST_BRANDS))}")
+        if facts:
+            lines.append(f"{title}: {_listed([fact.value for fact in facts])}")
     groups = grouped(record.products)
     lines += [f"Product: {group.line()}" for group in groups[:_MOST_PRODUCTS]]
     if len(groups) > _MOST_PRODUCTS:
         lines.append(f"and {len(groups) - _MOST_PRODUCTS} further forms")
     return lines
-
-
-def label_lines(label: Label, sections: Sequence[SectionName], *, most: int | None = None) -> list[str]:
-    """Return the sentences of the sections under their titles."""
-    lines: list[str] = []
-    for section in sections:
-        sentences = label.sections.get(section, ())
-        if sentences:
-            lines += [f"{SECTION_TITLES[section]}:", *sentences[:most]]
-    return lines
-
-
-def _shown_sections(question: str) -> tuple[SectionName, ...]:
-    """Return the sections of a search result; the amounts of an overdose are no doses, and shown when asked for."""
-    return tuple(name for name in SECTIONS if name != "overdosage" or _OVERDOSE.search(question))
 
 
 def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, JsonValue]:
@@ -205,7 +193,7 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
     data: dict[str, JsonValue] = {
         "cite": cite,
         "generic_name": record.generic_name,
-        "brand_names": _some([fact.value for fact in record.brand_names], _MOST_BRANDS),
+        "brand_names": [fact.value for fact in record.brand_names[:_MOST_BRANDS]],
         "drug_classes": [fact.value for fact in record.drug_classes],
         "matched": hit.matched.model_dump(),
         "products": [group.data() for group in grouped(record.products)[:_MOST_PRODUCTS]],
@@ -227,13 +215,9 @@ def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
     return list(said[:_MOST_SENTENCES])
 
 
-def _some(values: Iterable[str], most: int) -> list[JsonValue]:
-    return list(list(values)[:most])
-
-
-def _names(values: Iterable[str], most: int) -> list[str]:
-    listed = list(values)
-    return listed if len(listed) <= most else [*listed[:most], f"and {len(listed) - most} more"]
+def _listed(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _MOST_BRANDS} more"] if len(names) > _MOST_BRANDS else []
+    return ", ".join([*names[:_MOST_BRANDS], *more])
 
 
 def named_record(result: DrugSearchResult) -> DrugRecord | None:
