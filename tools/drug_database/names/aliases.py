@@ -83,29 +83,25 @@ def medicine_names() -> MedicineNames:
 class Aliases:
     """Look-up by folded alias, with and without spaces, singular and plural."""
 
-    def __init__(self, data: AliasFile, listed: MedicineNames | None = None) -> None:
-        self.sources = data.sources
+    def __init__(self, data: AliasFile, listed: MedicineNames) -> None:
         self.classes = data.classes
-        self.in_files = tuple(one for one in data.names if one.in_files)
         self._names: dict[str, NameAlias] = {}
         self._classes: dict[str, ClassAlias] = {}
         self._nicknames: dict[str, list[str]] = defaultdict(list)
         self._other_names: dict[str, list[str]] = defaultdict(list)
         self._substance_names: dict[str, dict[str, None]] = defaultdict(dict)
-        self.substances = frozenset(fold_name(name) for one in data.names for name in one.names)
+        self.substances = frozenset(fold_name(name) for one in data.names for name in one.names).union(
+            listed.substances
+        )
         """Names of substances, folded, with those that aliases lead to."""
-        brands: list[NameAlias] = []
-        if listed is not None:
-            self.substances |= frozenset(listed.substances)
-            brands = [
-                NameAlias(alias=one, names=(means,), kind="brand", source=LISTED) for one, means in listed.pairs()
-            ]
+        brands = [NameAlias(alias=one, names=(means,), kind="brand", source=LISTED) for one, means in listed.pairs()]
         for name in (*data.names, *brands):
             for form in _forms(name.alias):
                 self._names.setdefault(form, name)
-            if len(name.names) == 1:
-                self._other_names[fold_name(name.names[0])].append(name.alias)
-            if len(name.names) == 1 and name.kind == "inn":
+            if len(name.names) != 1:
+                continue
+            self._other_names[fold_name(name.names[0])].append(name.alias)
+            if name.kind == "inn":
                 self._substance_names[fold_name(name.names[0])][name.alias] = None
                 self._substance_names[fold_name(name.alias)][name.names[0]] = None
         for group in data.classes:
@@ -119,9 +115,8 @@ class Aliases:
         spelt = [one for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
         self.spellings = Spellings([fold_name(one.alias) for one in spelt if one.kind != "brand"])
         self.brand_spellings = Spellings([fold_name(one.alias) for one in spelt if one.kind == "brand"])
-        self.class_spellings = Spellings(
-            [fold_name(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH]
-        )
+        classes = [fold_name(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH]
+        self.class_spellings = Spellings(classes)
 
     def name(self, text: str) -> NameAlias | None:
         """Return the alias of a medicine that ``text`` is."""

@@ -6,8 +6,8 @@ without the endings in which the languages differ. Ions are never compared by ed
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from tools.drug_database.names.name_keys import salt_words, shipped
@@ -21,6 +21,7 @@ _ENDINGS: Final = re.compile(r"(?:ium|um|[aeo]+)$")
 _SPANISH_IDE: Final = re.compile(r"uro$")
 _SPANISH_START: Final = re.compile(r"^es(?=[bcdfgmnpqtv])")
 _ACID: Final = re.compile(r"^(?P<stem>.{3,}?)(?:in)?saure$|^acido (?P<spanish>.{3,})ico$")
+"""``Folsäure`` and ``ácido fólico``."""
 _MOST_WORDS: Final = 4
 
 
@@ -34,10 +35,11 @@ class ForeignWords(Frozen):
     joining: frozenset[str]
 
 
-@cache
-def foreign_words() -> ForeignWords:
-    """Return the shipped parts of German and Spanish names."""
-    return shipped("foreign_names.json", ForeignWords)
+_WORDS: Final = shipped("foreign_names.json", ForeignWords)
+_CATIONS: Final = sorted(_WORDS.cations, key=len, reverse=True)
+_ENGLISH_IONS: Final = (
+    salt_words().endings | salt_words().elements | {*_WORDS.cations.values(), *_WORDS.anions.values()}
+)
 
 
 @lru_cache(maxsize=65_536)
@@ -51,61 +53,47 @@ def international_keys(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     spelt = [_SPANISH_START.sub("s", _SPANISH_IDE.sub("ide", name)) for name in names]
-    for written, usual in foreign_words().spellings:
+    for written, usual in _WORDS.spellings:
         spelt = [name.replace(written, usual) for name in spelt]
     return [_ENDINGS.sub("", sound) for sound in sounds([name.replace(" ", "") for name in spelt])]
 
 
-@cache
-def _salts() -> Mapping[str, str]:
-    """Return English anions, salts and esters by the key of their name."""
-    metals = {*foreign_words().cations.values(), *salt_words().elements}
+def _salts() -> dict[str, str]:
+    metals = {*_WORDS.cations.values(), *salt_words().elements}
     english = {international_key(name): name for name in sorted(salt_words().endings - metals, reverse=True)}
-    return {**english, **{international_key(name): anion for name, anion in foreign_words().anions.items()}}
+    return english | {international_key(name): anion for name, anion in _WORDS.anions.items()}
 
 
-@cache
-def _salt_keys() -> tuple[str, ...]:
-    return tuple(_salts())
-
-
-@cache
-def _cations() -> tuple[str, ...]:
-    return tuple(sorted(foreign_words().cations, key=len, reverse=True))
+_SALTS: Final = _salts()
+"""English anions, salts and esters by the key of their name."""
 
 
 def english_ions(folded: str) -> frozenset[str]:
     """Return the ions and salt parts that an English name holds."""
-    return _english_ions().intersection(folded.split())
+    return _ENGLISH_IONS.intersection(folded.split())
 
 
 def ions_of(folded: str) -> frozenset[str]:
     """Return the ions and salt parts that a name holds, in English, whichever of the languages it is written in."""
     found: set[str] = set()
     for word in folded.split():
-        found.update(part for part in _parts(word) or (word,) if part in _english_ions())
+        found.update(part for part in _parts(word) or (word,) if part in _ENGLISH_IONS)
     return frozenset(found)
-
-
-@cache
-def _english_ions() -> frozenset[str]:
-    words = salt_words()
-    foreign = foreign_words()
-    return frozenset(words.endings | words.elements | {*foreign.cations.values(), *foreign.anions.values()})
 
 
 def salt_in_english(text: str) -> str:
     """Return the English name of a German or Spanish salt that consists of ions alone; empty for another text."""
     form = next(english_forms(text), "")
-    salt = len(ions_of(form)) > 1 and all(word in _english_ions() for word in form.split())
+    salt = len(ions_of(form)) > 1 and _ENGLISH_IONS.issuperset(form.split())
     return form if salt and form != fold_name(text) else ""
 
 
 def english_forms(text: str) -> Iterator[str]:
     """Yield English names that ``text`` may be in German or Spanish, the likeliest first; none for other text."""
     folded = fold_name(text)
-    yield from _acids(folded)
-    words = [word for word in folded.split() if word not in foreign_words().joining]
+    if acid := _ACID.match(folded):
+        yield f"{acid['stem'] or acid['spanish']}ic acid"
+    words = [word for word in folded.split() if word not in _WORDS.joining]
     if not words or len(words) > _MOST_WORDS:
         return
     split = [_parts(word) for word in words]
@@ -114,18 +102,11 @@ def english_forms(text: str) -> Iterator[str]:
         yield from _ordered(parts)
 
 
-def _acids(folded: str) -> Iterator[str]:
-    """Yield ``folic acid`` for ``Folsäure`` and for ``ácido fólico``."""
-    acid = _ACID.match(folded)
-    if acid:
-        yield f"{acid['stem'] or acid['spanish']}ic acid"
-
-
 def _ordered(parts: Sequence[str]) -> Iterator[str]:
     """Yield the parts in English order: substance or metal before the acid's ion, both orders for an organic ion."""
-    anions = [part for part in parts if part in _salts().values()]
+    anions = [part for part in parts if part in _SALTS.values()]
     others = [part for part in parts if part not in anions]
-    cations = [part for part in others if part in foreign_words().cations.values()]
+    cations = [part for part in others if part in _WORDS.cations.values()]
     bases = [part for part in others if part not in cations]
     orders = ([*bases, *cations, *anions], [*cations, *bases, *anions], bases)
     yield from dict.fromkeys(" ".join(order) for order in orders if order)
@@ -139,14 +120,14 @@ def _parts(word: str) -> tuple[str, ...]:
 
     An English word is no such: ``chloride`` stays itself.
     """
-    if word in _english_ions() and word not in foreign_words().cations:
-        return ()
-    cations = foreign_words().cations
+    cations = _WORDS.cations
     if word in cations:
         return (cations[word],)
-    if salt := _salts().get(international_key(word)):
+    if word in _ENGLISH_IONS:
+        return ()
+    if salt := _SALTS.get(international_key(word)):
         return (salt,)
-    for cation in _cations():
+    for cation in _CATIONS:
         rest = word.removeprefix(cation)
         if rest != word and len(rest) >= _SHORTEST:
             return (cations[cation], *(_parts(rest) or (rest,)))
@@ -158,10 +139,10 @@ def _parts(word: str) -> tuple[str, ...]:
 
 def _with_salt(word: str) -> tuple[str, ...]:
     """Return substance and salt of a word such as ``metoprololsuccinat``."""
-    if not international_key(word).endswith(_salt_keys()):
+    if not international_key(word).endswith(tuple(_SALTS)):
         return ()
     for place in range(_SHORTEST, len(word) - _SHORTEST + 1):
-        if salt := _salts().get(international_key(word[place:])):
+        if salt := _SALTS.get(international_key(word[place:])):
             return (word[:place], salt)
     return ()
 

@@ -73,15 +73,13 @@ def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUG
     lists = [index.spellings, aliases.spellings, *([aliases.brand_spellings] if brands else [])]
     near = [one for spellings in lists for one in spellings.near(text, least=least)]
     by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)
-    by_class = sorted(
-        [
-            *index.class_spellings.near(text, least=max(least, ENOUGH), most=3),
-            *aliases.class_spellings.near(text, least=max(least, ENOUGH), most=3),
-        ],
-        key=lambda one: -one.score,
-    )
+    classes = (index.class_spellings, aliases.class_spellings)
+    near_classes = (one for spellings in classes for one in spellings.near(text, least=max(least, ENOUGH), most=3))
+    by_class = sorted(near_classes, key=lambda one: -one.score)
     if by_class and (not by_name or by_class[0].score > by_name[0].score + _CLASS_LEAD):
-        return _class_guess(index, aliases, by_class[0])
+        name, score = by_class[0]
+        members = (one._replace(how="spelling", score=score) for one in class_named(index, aliases, name))
+        return Guess(tuple(members), (index.class_names.get(name, name),))
     return _name_guess(index, aliases, by_name[:20])
 
 
@@ -105,12 +103,7 @@ def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Gue
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
     guesses = [guess(index, aliases, text, least=_SURE_WORD, brands=False) for text in texts]
-    return merged(sorted(guesses, key=lambda one: -one.score))
-
-
-def merged(guesses: Iterable[Guess]) -> Guess:
-    """Join guesses, each record once."""
-    found = [one for one in guesses if one.candidates]
+    found = sorted((one for one in guesses if one.candidates), key=lambda one: -one.score)
     names = dict.fromkeys(name for one in found for name in one.names)
     return Guess(distinct(candidate for one in found for candidate in one.candidates), tuple(names))
 
@@ -129,12 +122,6 @@ def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling
         names += [on for _, on in new[:1]]
         found |= {entry: NameCandidate(entry, "spelling", on, spelling.score) for entry, on in new}
     return Guess(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
-
-
-def _class_guess(index: NameIndex, aliases: Aliases, spelling: Spelling) -> Guess:
-    members = class_named(index, aliases, spelling.name)
-    named_so = index.class_names.get(spelling.name, spelling.name)
-    return Guess(tuple(one._replace(how="spelling", score=spelling.score) for one in members), (named_so,))
 
 
 class Reading(NamedTuple):
@@ -178,11 +165,8 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
         return Reading(notes=(absent,))
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
-    other = [
-        word
-        for place, word in enumerate(question.words)
-        if place not in covered and word in question.subject and word not in JOINING
-    ]
+    uncovered = (word for place, word in enumerate(question.words) if place not in covered)
+    other = [word for word in uncovered if word in question.subject and word not in JOINING]
     notes = {word: note for word in other if (note := _absent(index, aliases, word))}
     left = [word for word in other if word not in notes]
     if (meant or notes) and all(map(is_known_word, left)):
@@ -220,8 +204,9 @@ def _with_guesses(
 ) -> Reading:
     """Read a text some of whose words (``left``) are no known name."""
     meant = [span for span in spans if not span.aside]
-    texts = _guessed_texts(question)
-    whole = max((guess(index, aliases, text) for text in texts), key=lambda one: one.score)
+    # A misspelt name may be the subject, and the same with ``acid`` or ``13`` in it.
+    texts = [" ".join(question.subject), " ".join(question.core), *([] if question.strength else [question.trimmed])]
+    whole = max((guess(index, aliases, text) for text in dict.fromkeys(texts)), key=lambda one: one.score)
     if whole.candidates and (not meant or whole.score >= _SURE_SPELLING or _covers_little(question, meant)):
         return _read_as(whole, then=_from_spans(index, spans))
     words = guess_words(index, aliases, left)
@@ -231,12 +216,6 @@ def _with_guesses(
         return _read_as(words, then=_from_spans(index, spans))
     few = len(question.subject) <= _FAR_WORDS
     return Reading(perhaps=guess(index, aliases, texts[0], least=PERHAPS, brands=False) if few else Guess())
-
-
-def _guessed_texts(question: TypedQuery) -> list[str]:
-    """Return what may be one misspelt name: the subject, and the same with ``acid`` or ``13`` in it."""
-    texts = [" ".join(question.subject), " ".join(question.core)]
-    return list(dict.fromkeys(texts if question.strength else [*texts, question.trimmed]))
 
 
 def _covers_little(question: TypedQuery, spans: list[NameSpan]) -> bool:
@@ -251,8 +230,6 @@ def _read_as(guessed: Guess, *, before: Reading = _NOTHING, then: Reading = _NOT
 
 
 def _from_spans(index: NameIndex, spans: list[NameSpan]) -> Reading:
-    if not spans:
-        return Reading()
     found = [one for span in spans for one in span.found[:1]] + [one for span in spans for one in span.found[1:]]
     notes = tuple(dict.fromkeys(span.note for span in spans if span.note))
     if len(spans) == 1 and found[0].how != "class":
