@@ -120,7 +120,8 @@ def _take_concept(row: Row, line: int, intake: RowIntake, known: _Concepts) -> N
     if row["SAB"] != "RXNORM":
         intake.refuse(line, "the concept is of another vocabulary")
     elif kind in _INGREDIENTS:
-        intake.put(_ingredients(rxcui, name, kind), line)
+        substances = tuple(part.strip().lower() for part in (name.split(" / ") if kind == "MIN" else (name,)))
+        intake.put(Contribution(source=_SOURCE.id, item=rxcui, substances=substances, rxcuis=(rxcui,)), line)
     elif kind in _DRUGS:
         intake.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line)
     elif kind in _PACKS:
@@ -131,11 +132,6 @@ def _take_concept(row: Row, line: int, intake: RowIntake, known: _Concepts) -> N
         intake.merge()
     else:
         intake.refuse(line, "no product leads to it")
-
-
-def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
-    names = tuple(part.strip().lower() for part in name.split(" / ")) if kind == "MIN" else (name.lower(),)
-    return Contribution(source=_SOURCE.id, item=rxcui, substances=names, rxcuis=(rxcui,))
 
 
 class _Parts(NamedTuple):

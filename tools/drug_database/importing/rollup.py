@@ -78,7 +78,9 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
     """Return the record of one ingredient set. ``sources`` names every source that its lines refer to."""
     items, patches = _parse(group.lines)
     items.sort(key=lambda item: (_rank(_NAME_RANKS, item.source), item.source, item.item))
-    ingredients = _ingredients(items)
+    # The best source orders and spells the ingredients.
+    first = next((item for item in items if item.ingredients), items[0])
+    ingredients = first.ingredients or base_moieties(first.substances)
     generic = next((item.generic_name for item in items if item.generic_name), "") or joined(ingredients)
     substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
     plain = _plain_words(ingredients, items)
@@ -90,8 +92,10 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
         for name in item.brand_names:
             (brands if is_brand(name, plain) else synonyms).add([name], item.source)
         synonyms.add(item.synonyms, item.source)
+        added = patches.get((item.source, item.item), {})
         for product in item.products:
-            _file(products, _patched(product, patches.get((item.source, item.item))), item.source, plain)
+            lists = {name: getattr(product, name) + values for name, values in added.items()}
+            _file(products, product.model_copy(update=lists), item.source, plain)
     known = {fold_name(generic), *(fold_name(fact.value) for fact in substances.facts())}
     return DrugRecord(
         key=group.key,
@@ -142,23 +146,9 @@ def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
     return items, patches
 
 
-def _ingredients(items: Sequence[Contribution]) -> tuple[str, ...]:
-    """Return the ingredients as the best source orders and spells them."""
-    first = next((item for item in items if item.ingredients), items[0])
-    return first.ingredients or base_moieties(first.substances)
-
-
 def _plain_words(ingredients: Iterable[str], items: Iterable[Contribution]) -> frozenset[str]:
-    words = {word for name in ingredients for word in fold_name(name).split()}
-    words |= {word for item in items for name in item.substances for word in fold_name(name).split()}
-    return frozenset(words | _FORM_WORDS | salt_words().endings)
-
-
-def _patched(product: Product, patch: Mapping[str, tuple[str, ...]] | None) -> Product:
-    """Return the product with the facts of other rows added."""
-    if not patch:
-        return product
-    return product.model_copy(update={name: getattr(product, name) + values for name, values in patch.items()})
+    names = (*ingredients, *(name for item in items for name in item.substances))
+    return _FORM_WORDS.union(salt_words().endings, *(fold_name(name).split() for name in names))
 
 
 def _file(
