@@ -89,6 +89,32 @@ def test_an_index_file_that_was_written_in_part_is_not_read(connection: MilvusCo
     assert index.count("version") == 1000
 
 
+def test_an_index_of_plain_vectors_is_not_read_in_part_either(connection: MilvusConnection, tmp_path: Path) -> None:
+    """The drug database has one for its pieces."""
+    server = server_process(tmp_path)
+
+    def write(client: MilvusClient) -> None:
+        schema = client.create_schema(auto_id=False)
+        schema.add_field("id", DataType.INT64, is_primary=True)
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=64)
+        client.create_collection("plain", schema=schema)
+        client.insert("plain", [{"id": number, "vector": [0.0] * 64} for number in range(1000)])
+        client.flush("plain")
+
+    def build(client: MilvusClient) -> None:
+        index = client.prepare_index_params()
+        index.add_index("vector", index_type="FLAT", metric_type="L2")
+        client.create_index("plain", index, sync=False)
+
+    connection.call(write)
+    server.rlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    with pytest.raises(ServerFailed):
+        connection.call(build)
+    server.rlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    connection.call(lambda client: client.release_collection("plain"))
+    connection.call(lambda client: client.load_collection("plain"))
+
+
 def test_a_server_that_does_not_answer_in_time_is_a_tool_error(connection: MilvusConnection, tmp_path: Path) -> None:
     connection.call(lambda client: client.list_collections())
     server = server_process(tmp_path)

@@ -35,6 +35,7 @@ from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stems
+from tools.drug_database.storage.generations import CALL_SECONDS as _LOAD_SECONDS
 from tools.drug_database.storage.generations import Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
@@ -182,7 +183,7 @@ class Searcher:
 
 def _load(client: Client, generation: Generation) -> DrugSnapshot:
     catalog = drug_collection.read_catalog(client, generation, timeout=CALL_SECONDS)
-    drug_collection.load(client, generation.records)
+    client.load_collection(generation.records, timeout=_LOAD_SECONDS)
     lines: list[bytes] = []
     for piece in range(catalog.name_pieces):
         packed = drug_collection.read_pieces(

@@ -17,6 +17,7 @@ from typing import Any, Final
 import grpc
 from milvus_lite.adapter.grpc.servicer import MilvusServicer
 from milvus_lite.db import MilvusLite
+from milvus_lite.index.brute_force import BruteForceIndex
 from milvus_lite.index.faiss_hnsw import FaissHnswIndex
 from milvus_lite.index.scalar.inverted import ScalarInvertedIndex
 from pymilvus.grpc_gen import milvus_pb2_grpc
@@ -74,7 +75,7 @@ def write_whole(index: Any) -> None:
 
 def serve(data_dir: Path, socket: Path) -> None:
     """Serve on a Unix socket until Ctrl-C comes, which closes the database."""
-    for index in (FaissHnswIndex, ScalarInvertedIndex):
+    for index in (BruteForceIndex, FaissHnswIndex, ScalarInvertedIndex):
         write_whole(index)
     database = SharedMilvusLite(str(data_dir))
     options = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]

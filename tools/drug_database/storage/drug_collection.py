@@ -10,7 +10,6 @@ Text search uses BM25 on two shadow fields, stems and character 3-grams, because
 """
 
 import base64
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -32,9 +31,6 @@ CHUNK: Final = 60_000
 """Characters of one stored piece and bytes of one shadow field; Milvus takes 65,535 bytes."""
 _BATCH_BYTES: Final = 4_000_000
 _LONGEST_KEY: Final = 200
-_UNEXPECTED: Final = 1
-"""Milvus's code for an error that it has no code for."""
-_LOAD_WAITS: Final = (0.1, 0.3, 1.0, 3.0, None)
 CATALOG: Final = "catalog"
 NAMES: Final = "names"
 MISMATCH: Final = (
@@ -154,7 +150,7 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
         if name != generation.facts:
             # Lite answers 30 to 50 times slower from rows that were not flushed and reloaded.
             client.release_collection(name, timeout=CALL_SECONDS)
-            load(client, name)
+            client.load_collection(name, timeout=CALL_SECONDS)
             client.query(name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=CALL_SECONDS)
     if before is None:
         if client.has_collection(alias, timeout=CALL_SECONDS):
@@ -168,30 +164,13 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
         drop(client, before)
 
 
-def load(client: Client, collection: str) -> None:
-    """Load a collection; a loaded one stays as it is.
-
-    Milvus Lite builds an index in the background and fails when it comes to load the half-written file; a moment later
-    it can.
-    """
-    for wait in _LOAD_WAITS:
-        try:
-            client.load_collection(collection, timeout=CALL_SECONDS)
-        except MilvusException as error:
-            if int(getattr(error, "code", 0) or 0) != _UNEXPECTED or wait is None:
-                raise
-            time.sleep(wait)
-        else:
-            return
-
-
 def read_catalog(client: Client, generation: Generation, *, timeout: float) -> DrugCatalog:
     """Read the catalog. Raises ``IndexMismatch`` when another version wrote the generation."""
     found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
     if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
         raise IndexMismatch(MISMATCH)
     # After a restart of Milvus Lite no collection is loaded, and only loaded ones can be read.
-    load(client, generation.parts)
+    client.load_collection(generation.parts, timeout=CALL_SECONDS)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
@@ -222,7 +201,7 @@ def read_pieces(client: Client, collection: str, name: str, count: int, *, timeo
 
 def iterate(client: Client, collection: str, fields: Sequence[str]) -> Iterator[Row]:
     """All rows of a collection, in batches."""
-    load(client, collection)
+    client.load_collection(collection, timeout=CALL_SECONDS)
     rows = client.query_iterator(
         collection, batch_size=200, output_fields=list(fields), timeout=CALL_SECONDS, consistency_level="Strong"
     )
