@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import aclosing
 from functools import cache, partial
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 from uuid import uuid4
 
 import orjson
@@ -194,12 +194,9 @@ class FunctionTool:
                 yield False, await self._within(deadline, asyncio.wrap_future(self._submit(self.fn, **kwargs)))
             case "async":
                 yield False, await self._within(deadline, self.fn(**kwargs))
-            case "sync_generator":
-                async with aclosing(self._in_thread(self.fn(**kwargs))) as items:
-                    async for item in self._items(items, deadline):
-                        yield item
-            case "async_generator":
-                async with aclosing(cast("AsyncGenerator[object, None]", self.fn(**kwargs))) as items:
+            case "sync_generator" | "async_generator":
+                made = self.fn(**kwargs)
+                async with aclosing(self._in_thread(made) if kind == "sync_generator" else made) as items:
                     async for item in self._items(items, deadline):
                         yield item
             case _:
