@@ -79,15 +79,11 @@ class DrugDatabase:
 
     async def stats(self) -> DrugDatabaseStats:
         """Return what the database holds."""
-
-        def read(client: Client) -> DrugDatabaseStats:
-            state = self._searcher.snapshot(client)
-            if state is None:
-                return DrugDatabaseStats()
-            found = state.catalog.model_dump(exclude={"schema_version", "name_pieces", "revision"})
-            return DrugDatabaseStats(revision=state.generation.records.removeprefix(f"{self._name}_"), **found)
-
-        return await self._read(read, _LOAD_SECONDS)
+        state = await self._read(self._searcher.snapshot, _LOAD_SECONDS)
+        if state is None:
+            return DrugDatabaseStats()
+        found = state.catalog.model_dump(exclude={"schema_version", "name_pieces", "revision"})
+        return DrugDatabaseStats(revision=state.generation.records.removeprefix(f"{self._name}_"), **found)
 
     async def load(self) -> None:
         """Load the index and its list of names, so that the first search is fast."""
@@ -140,8 +136,13 @@ class DrugDatabase:
         Raises ``ToolError`` when ``source`` is none of the loaded ones.
         """
         if source is not None:
-            await self._clear_source(source, progress)
-            return
+            loaded = {one.source.id for one in (await self.stats()).sources}
+            if source not in loaded:
+                held = joined(sorted(loaded), most=50) or "none"
+                raise ToolError(f"No source of that name is loaded. Loaded are: {held}.")
+            if loaded != {source}:
+                await self._import(ImportJob(read=lambda _: None, remove=frozenset({source})), progress)
+                return
 
         def remove(client: Client) -> None:
             generation = drug_collection.current(client, self._name, timeout=CALL_SECONDS)
@@ -150,16 +151,6 @@ class DrugDatabase:
                 drop(client, generation)
 
         await self._milvus.run(remove, deadline=_LOAD_SECONDS)
-
-    async def _clear_source(self, source: str, progress: Progress | None) -> None:
-        loaded = {one.source.id for one in (await self.stats()).sources}
-        if source not in loaded:
-            held = joined(sorted(loaded), most=50) or "none"
-            raise ToolError(f"No source of that name is loaded. Loaded are: {held}.")
-        if loaded == {source}:
-            await self.clear()
-            return
-        await self._import(ImportJob(read=lambda _: None, remove=frozenset({source})), progress)
 
     async def aclose(self) -> None:
         """Close the connection to Milvus."""

@@ -172,8 +172,8 @@ class Searcher:
         code = asked_code(query.name)
         reading = _by_code(client, state, code) if code else read(state.index, aliases(), question)
         if not reading.candidates and not reading.notes and question.words:
-            by_text = tuple(_text_candidates(client, state, question))
-            reading = Reading(by_text or reading.perhaps.candidates, () if by_text else reading.perhaps.names[:5])
+            by_text = Reading(tuple(_text_candidates(client, state, question)))
+            reading = by_text if by_text.candidates else reading.perhaps or by_text
         if query.drug_class:
             allowed = {one.entry for one in classed(state.index, aliases(), query.drug_class)}
             kept = tuple(one for one in reading.candidates if one.entry in allowed)

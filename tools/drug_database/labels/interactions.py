@@ -164,18 +164,10 @@ def _risks(one: Party, other: Party, found: Iterable[Statement]) -> list[Stateme
     """Return the risks that both medicines carry, unless a statement about the pair already says so."""
     said = [statement.quote for statement in found]
     return [
-        Statement(
-            label_of=of.name,
-            about=about.name,
-            how="shared risk",
-            mentioned_as=(risk,),
-            severity=severity_of(quote.quote, quote.section),
-            section=quote.section,
-            quote=quote.quote,
-            label=quote.label,
-        )
+        Statement(of.name, about.name, "shared risk", (risk,), severity_of(quote, section), section, quote, label)
         for risk, quotes in shared_risks(one, other).items()
         if not any(states(quote, risk) for quote in said)
-        for of, about, quote in ((one, other, quotes[0]), (other, one, quotes[1]))
-        if quote
+        for of, about, found_quote in ((one, other, quotes[0]), (other, one, quotes[1]))
+        if found_quote
+        for label, section, quote in [found_quote]
     ]

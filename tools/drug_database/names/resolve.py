@@ -4,6 +4,8 @@ The surest reading wins: an exact name (or a curated alias), then a class, then 
 near spelling. A near spelling is marked as such and never presented as the name that was typed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -49,19 +51,28 @@ _HALF: Final = 0.5
 _FAR_WORDS: Final = 3
 
 
-class Guess(NamedTuple):
-    """Records that may be meant, best first, all of them by spelling; ``names`` is what to ask for."""
+class Reading(NamedTuple):
+    """Records that may be meant, best first, each once; ``did_you_mean`` is what to ask for where they are a guess.
+
+    Without candidates, ``notes`` say why the text means nothing here.
+    """
 
     candidates: tuple[NameCandidate, ...] = ()
-    names: tuple[str, ...] = ()
+    did_you_mean: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    perhaps: Reading | None = None
+    """Far spellings, for when nothing else is found."""
 
     @property
     def score(self) -> float:
-        """Return the score of the best guess; 0 without one."""
+        """Return the score of the best candidate; 0 without one."""
         return self.candidates[0].score if self.candidates else 0.0
 
 
-def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH, brands: bool = True) -> Guess:
+_NOTHING: Final = Reading()
+
+
+def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH, brands: bool = True) -> Reading:
     """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words and known names.
 
     ``brands`` says whether also of brands that no record has. There are so many that words of a question are often
@@ -69,7 +80,7 @@ def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUG
     """
     words = fold_name(text).split()
     if all(map(is_known_word, words)) or not_loaded(index, aliases, text):
-        return Guess()
+        return _NOTHING
     lists = [index.spellings, aliases.spellings, *([aliases.brand_spellings] if brands else [])]
     near = [one for spellings in lists for one in spellings.near(text, least=least)]
     by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)
@@ -79,7 +90,7 @@ def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUG
     if by_class and (not by_name or by_class[0].score > by_name[0].score + _CLASS_LEAD):
         name, score = by_class[0]
         members = (one._replace(how="spelling", score=score) for one in class_named(index, aliases, name))
-        return Guess(tuple(members), (index.class_names.get(name, name),))
+        return Reading(tuple(members), (index.class_names.get(name, name),))
     return _name_guess(index, aliases, by_name[:20])
 
 
@@ -98,17 +109,17 @@ def same_ions(words: Sequence[str], name: str) -> bool:
     return not missing and (typed <= meant or not meant)
 
 
-def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Guess:
+def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Reading:
     """Guess at single and neighbouring words of a question, the nearest first."""
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
     guesses = [guess(index, aliases, text, least=_SURE_WORD, brands=False) for text in texts]
     found = sorted((one for one in guesses if one.candidates), key=lambda one: -one.score)
-    names = dict.fromkeys(name for one in found for name in one.names)
-    return Guess(distinct(candidate for one in found for candidate in one.candidates), tuple(names))
+    names = dict.fromkeys(name for one in found for name in one.did_you_mean)
+    return Reading(distinct(candidate for one in found for candidate in one.candidates), tuple(names))
 
 
-def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling]) -> Guess:
+def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling]) -> Reading:
     """Return what the names mean, the nearest first; nothing where the medicine of the nearest is not loaded."""
     found: dict[int, NameCandidate] = {}
     names: list[str] = []
@@ -121,28 +132,13 @@ def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling
         new = [(entry, on) for entry, on in meanings[:_MEANINGS] if entry not in found]
         names += [on for _, on in new[:1]]
         found |= {entry: NameCandidate(entry, "spelling", on, spelling.score) for entry, on in new}
-    return Guess(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
-
-
-class Reading(NamedTuple):
-    """``candidates`` best first, each record once; ``perhaps`` are far spellings, for when nothing else is found.
-
-    Without candidates, ``notes`` say why the text means nothing here.
-    """
-
-    candidates: tuple[NameCandidate, ...] = ()
-    did_you_mean: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    perhaps: Guess = Guess()
-
-
-_NOTHING: Final = Reading()
+    return Reading(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
 
 
 def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
     """Return what ``question`` most likely names."""
     if not question.words:
-        return Reading()
+        return _NOTHING
     core = " ".join(question.core)
     members = _class_at_end(index, aliases, question)
     if members:
@@ -215,7 +211,8 @@ def _with_guesses(
     if words.candidates or spans:
         return _read_as(words, then=_from_spans(index, spans))
     few = len(question.subject) <= _FAR_WORDS
-    return Reading(perhaps=guess(index, aliases, texts[0], least=PERHAPS, brands=False) if few else Guess())
+    far = guess(index, aliases, texts[0], least=PERHAPS, brands=False) if few else _NOTHING
+    return Reading(perhaps=far) if far.candidates else _NOTHING
 
 
 def _covers_little(question: TypedQuery, spans: list[NameSpan]) -> bool:
@@ -224,9 +221,9 @@ def _covers_little(question: TypedQuery, spans: list[NameSpan]) -> bool:
     return named_letters < _HALF * sum(map(len, question.subject))
 
 
-def _read_as(guessed: Guess, *, before: Reading = _NOTHING, then: Reading = _NOTHING) -> Reading:
+def _read_as(guessed: Reading, *, before: Reading = _NOTHING, then: Reading = _NOTHING) -> Reading:
     candidates = distinct([*before.candidates, *guessed.candidates, *then.candidates])
-    return Reading(candidates, guessed.names[:5], tuple(dict.fromkeys([*before.notes, *then.notes])))
+    return Reading(candidates, guessed.did_you_mean[:5], tuple(dict.fromkeys([*before.notes, *then.notes])))
 
 
 def _from_spans(index: NameIndex, spans: list[NameSpan]) -> Reading:

@@ -61,28 +61,16 @@ def create(client: Client, generation: Generation) -> None:
     """Create the collections of a generation."""
     records = client.create_schema(auto_id=False, enable_dynamic_field=False)
     records.add_field("key", DataType.VARCHAR, is_primary=True, max_length=_LONGEST_KEY)
+    index = client.prepare_index_params()
+    analyzer = {"tokenizer": "standard", "filter": ["lowercase"]}
     for field in ("stems", "grams"):
-        records.add_field(
-            field,
-            DataType.VARCHAR,
-            max_length=65_535,
-            enable_analyzer=True,
-            analyzer_params={"tokenizer": "standard", "filter": ["lowercase"]},
-        )
-        records.add_field(f"{field}_bm25", DataType.SPARSE_FLOAT_VECTOR)
-        records.add_function(
-            Function(
-                name=f"bm25_{field}",
-                function_type=FunctionType.BM25,
-                input_field_names=[field],
-                output_field_names=[f"{field}_bm25"],
-            )
-        )
+        scored = f"{field}_bm25"
+        records.add_field(field, DataType.VARCHAR, max_length=65_535, enable_analyzer=True, analyzer_params=analyzer)
+        records.add_field(scored, DataType.SPARSE_FLOAT_VECTOR)
+        records.add_function(Function(f"bm25_{field}", FunctionType.BM25, [field], [scored]))
+        index.add_index(scored, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
     records.add_field("body", DataType.VARCHAR, max_length=65_535)
     records.add_field("pieces", DataType.INT64)
-    index = client.prepare_index_params()
-    for field in ("stems_bm25", "grams_bm25"):
-        index.add_index(field, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
     _create(client, generation.records, records, index)
     for name in (generation.parts, generation.facts):
         _create_store(client, name)
