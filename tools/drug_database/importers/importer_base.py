@@ -21,21 +21,12 @@ class RowIntake:
         self._staging = staging
         self._progress = progress
         self._files: dict[str, FileReport] = {}
-        self._current: FileReport | None = None
-        self._items_before = 0
+        self._count: FileReport
+        """Of the current file."""
         self._put = 0
         self._total: int | None = None
         self.sources: dict[str, DataSource] = {}
         self.left_out: list[str] = []
-
-    def close_file(self) -> None:
-        """End the count of the current file."""
-        if self._current is not None:
-            new = self._staging.item_count(self._current.source) - self._items_before
-            self._current.kept += new
-            self._current.merged += self._put - new
-            self._report()
-            self._current = None
 
     def rows(
         self, entry: Entry, rows: Iterable[Row], *, kind: str, source: DataSource, total: int | None = None
@@ -44,18 +35,21 @@ class RowIntake:
 
         A source without a date has that of the file.
         """
-        self.close_file()
         self.sources[source.id] = source if source.date else source.model_copy(update={"date": entry.date})
         new = FileReport(file=entry.name, format=kind, source=source.id)
-        count = self._current = self._files.setdefault(entry.name, new)
-        self._items_before, self._put = self._staging.item_count(source.id), 0
-        self._total = total
+        count = self._count = self._files.setdefault(entry.name, new)
+        before = self._staging.item_count(source.id)
+        self._put, self._total = 0, total
         self._report()
         for row in rows:
             count.read += 1
             if count.read % _EVERY == 0:
                 self._report()
             yield row
+        items = self._staging.item_count(source.id) - before
+        count.kept += items
+        count.merged += self._put - items
+        self._report()
 
     def put(self, found: Contribution | str, line: int) -> None:
         """Store a row that makes an item or adds to one with the same key; refuse one for the reason ``found``."""
@@ -84,19 +78,12 @@ class RowIntake:
         self._refuse(self._count, line, reason)
 
     def finish(self) -> tuple[FileReport, ...]:
-        """End the count and refuse rows that add to an item which never came."""
-        self.close_file()
+        """Refuse the rows that add to an item which never came, and return the counts."""
         for file, line in self._staging.drop_orphans():
             count = self._files[file]
             count.merged -= 1
             self._refuse(count, line, "its product is not in the data")
         return tuple(self._files.values())
-
-    @property
-    def _count(self) -> FileReport:
-        if self._current is None:
-            raise RuntimeError("a row outside of `rows`")
-        return self._current
 
     @staticmethod
     def _refuse(count: FileReport, line: int, reason: str) -> None:
