@@ -68,7 +68,7 @@ INDEX = NameIndex(
 
 
 def found(typed: str) -> list[tuple[str, str]]:
-    reading = read(INDEX, aliases(), understand(typed))
+    reading = read(INDEX, understand(typed))
     return [(INDEX.keys[one.entry], one.how) for one in reading.candidates]
 
 
@@ -136,7 +136,7 @@ def test_two_medicines_of_a_question_are_not_taken_for_the_product_that_combines
 
 
 def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
-    reading = read(INDEX, aliases(), understand("metformin and estradoil"))
+    reading = read(INDEX, understand("metformin and estradoil"))
     assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates[:2]] == [
         ("metformin", "exact"),
         ("estradiol", "spelling"),
@@ -145,7 +145,7 @@ def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
 
 
 def test_the_other_name_of_a_medicine_that_is_not_there_is_not_taken_for_a_misspelling() -> None:
-    reading = read(INDEX, aliases(), understand("ergometrine injection"))
+    reading = read(INDEX, understand("ergometrine injection"))
     assert reading.candidates == ()
     assert reading.notes == ("ergometrine is another name of ergonovine, which is not in the drug database.",)
 
@@ -163,14 +163,14 @@ def test_a_class_is_not_the_start_of_a_brand() -> None:
 
 
 def test_a_far_spelling_is_kept_for_when_nothing_else_is_found() -> None:
-    reading = read(INDEX, aliases(), understand("teylonel"))
+    reading = read(INDEX, understand("teylonel"))
     assert reading.candidates == ()
     assert reading.perhaps.did_you_mean == ("Tylenol",)
-    assert read(INDEX, aliases(), understand("xqzzkw vvv")).perhaps is None
+    assert read(INDEX, understand("xqzzkw vvv")).perhaps is None
 
 
 def test_a_generic_name_does_not_bring_its_combinations_but_names_them() -> None:
-    reading = read(INDEX, aliases(), understand("metformin"))
+    reading = read(INDEX, understand("metformin"))
     assert [INDEX.keys[one.entry] for one in reading.candidates] == ["metformin"]
     assert reading.notes == ("Also in combination products: glyburide and metformin.",)
 
@@ -197,7 +197,7 @@ def test_an_ordinary_word_is_an_abbreviation_only_in_capitals(typed: str, names:
 
 
 def test_an_ambiguous_abbreviation_gives_every_meaning_and_its_warning() -> None:
-    reading = read(INDEX, aliases(), understand("AZT"))
+    reading = read(INDEX, understand("AZT"))
     assert {INDEX.keys[one.entry] for one in reading.candidates} == {"zidovudine", "azathioprine"}
     assert "mistaken for azathioprine" in reading.notes[0]
 
@@ -282,5 +282,5 @@ def test_a_misspelt_generic_name_in_a_source_is_no_brand() -> None:
     "typed", ["may I add alcohol to warfarin", "what happens when alcohol is started in someone taking warfarin"]
 )
 def test_a_word_that_is_a_medicine_too_is_one_beside_ordinary_words(typed: str) -> None:
-    found = read(INDEX, aliases(), understand(typed))
+    found = read(INDEX, understand(typed))
     assert {one.on for one in found.candidates} == {"alcohol", "warfarin"}

@@ -39,7 +39,7 @@ INDEX = NameIndex(
 
 
 def reading(text: str) -> Reading:
-    return read(INDEX, aliases(), understand(text))
+    return read(INDEX, understand(text))
 
 
 def found(text: str) -> str:

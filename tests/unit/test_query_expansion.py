@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.support.drugs import index_entry
-from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
@@ -28,7 +27,7 @@ INDEX = NameIndex(
         index_entry("menthol", brands=["Relief"]),
     ]
 )
-EXPANDER = QueryExpander(INDEX, aliases())
+EXPANDER = QueryExpander(INDEX)
 
 
 def expanded(question: str, asked: str) -> Expansion:
@@ -160,7 +159,7 @@ def test_an_english_question_is_not_read_as_german() -> None:
 
 
 def test_without_an_index_the_shipped_names_serve() -> None:
-    found = QueryExpander(NameIndex(()), aliases()).expand("paracetamol with a DOAC").expansions
+    found = QueryExpander(NameIndex(())).expand("paracetamol with a DOAC").expansions
     assert {one.asked: one.same[0] for one in found} == {"paracetamol": "acetaminophen", "doac": "NOAC"}
 
 
@@ -178,7 +177,7 @@ def test_german_function_words_are_not_searched_as_english_ones() -> None:
 
 
 def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> None:
-    assert read(INDEX, aliases(), understand("inr 7.2 no bleeding")).notes == ()
+    assert read(INDEX, understand("inr 7.2 no bleeding")).notes == ()
 
 
 def test_the_parts_of_contractions_are_not_searched_for() -> None:

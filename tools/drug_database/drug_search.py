@@ -22,7 +22,7 @@ from tools.drug_database.labels.label_scope import (
 )
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside, past_limit
-from tools.drug_database.names.aliases import aliases, look_alikes
+from tools.drug_database.names.aliases import look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed
@@ -72,13 +72,13 @@ class DrugSnapshot:
     @cached_property
     def expander(self) -> QueryExpander:
         """Expands questions by the names of the generation."""
-        return QueryExpander(self.index, aliases())
+        return QueryExpander(self.index)
 
 
 @cache
 def bare_expander() -> QueryExpander:
     """Return the expander that knows the shipped aliases alone."""
-    return QueryExpander(NameIndex(()), aliases())
+    return QueryExpander(NameIndex(()))
 
 
 class Searcher:
@@ -147,7 +147,7 @@ class Searcher:
         """Return the records of the medicines whose names are inside ``text``, in their order."""
         if (state := self.snapshot(client)) is None:
             return []
-        spans = find_spans(state.index, aliases(), understand(text))
+        spans = find_spans(state.index, understand(text))
         named = [span.found[0] for span in spans if not span.aside and span.found[0].how != "class"]
         keys = list(dict.fromkeys(state.index.keys[one.entry] for one in named))[:_MOST_NAMED]
         records = self.records(client, state, keys)
@@ -168,14 +168,14 @@ class Searcher:
 
     def _read(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
         if query.drug_class and not question.words:
-            return Reading(classed(state.index, aliases(), query.drug_class))
+            return Reading(classed(state.index, query.drug_class))
         code = asked_code(query.name)
-        reading = _by_code(client, state, code) if code else read(state.index, aliases(), question)
+        reading = _by_code(client, state, code) if code else read(state.index, question)
         if not reading.candidates and not reading.notes and question.words:
             by_text = Reading(tuple(_text_candidates(client, state, question)))
             reading = by_text if by_text.candidates else reading.perhaps or by_text
         if query.drug_class:
-            allowed = {one.entry for one in classed(state.index, aliases(), query.drug_class)}
+            allowed = {one.entry for one in classed(state.index, query.drug_class)}
             kept = tuple(one for one in reading.candidates if one.entry in allowed)
             return Reading(kept, reading.did_you_mean if kept else (), reading.notes)
         return reading

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.aliases import LISTED, Aliases, ClassAlias, NameAlias
+from tools.drug_database.names.aliases import LISTED, ClassAlias, NameAlias, aliases
 from tools.drug_database.names.name_index import Known, NameIndex
 from tools.drug_database.names.name_keys import class_kind, class_name
 from tools.drug_database.names.name_resolution import abbreviated, foreign_name, leading, meanings_of
@@ -48,12 +48,11 @@ class _Word(NamedTuple):
 class QueryExpander:
     """Expands questions by the names of one index; by the shipped aliases alone when the index is empty."""
 
-    def __init__(self, index: NameIndex, aliases: Aliases) -> None:
+    def __init__(self, index: NameIndex) -> None:
         self._index = index
-        self._aliases = aliases
-        self._members = {group.alias: _core_members(index, group) for group in aliases.classes}
+        self._members = {group.alias: _core_members(index, group) for group in aliases().classes}
         self._groups: dict[int, list[ClassAlias]] = defaultdict(list)
-        for group in sorted(aliases.classes, key=lambda one: len(self._members[one.alias])):
+        for group in sorted(aliases().classes, key=lambda one: len(self._members[one.alias])):
             for entry in self._members[group.alias]:
                 self._groups[entry].append(group)
 
@@ -100,7 +99,7 @@ class QueryExpander:
         meanings = abbreviation_meanings(words[0].typed.strip(".,;:?!()")) if len(words) == 1 else ()
         if not meanings and all(word.folded in NOISE for word in words):
             return None
-        alias = self._aliases.name(text)
+        alias = aliases().name(text)
         if alias is not None and alias.source in _CODES:
             return None
         if alias is not None and alias.source == LISTED and self._index.whole(text):
@@ -116,7 +115,7 @@ class QueryExpander:
         ordinary = all(is_ordinary(word.folded) or word.folded in CONTEXT for word in words)
         if alias is not None and not (ordinary and all(word.typed == word.typed.lower() for word in words)):
             return self._by_alias(text, alias)
-        if group := self._aliases.drug_class(text):
+        if group := aliases().drug_class(text):
             return self._of_class(text, group)
         known = leading(self._index, self._index.whole(text))
         if known and not (ordinary and known[0].kind == "brand"):
@@ -142,7 +141,7 @@ class QueryExpander:
 
     def _listed_classes(self, name: str) -> list[str]:
         """Return the classes in which the vocabulary of labels lists a medicine, loaded or not."""
-        groups = map(self._aliases.drug_class, sorted(label_terms().own_groups(name)))
+        groups = map(aliases().drug_class, sorted(label_terms().own_groups(name)))
         return [group.alias for group in groups if group is not None]
 
     def _of_drug(self, asked: str, known: Sequence[Known], also: Iterable[str] = ()) -> Expansion:
@@ -152,7 +151,7 @@ class QueryExpander:
         if len(entries) > 1 or len(ingredients) > _MOST_INGREDIENTS:
             return Expansion(asked=asked)
         names = [*also, *ingredients]
-        others = [other for name in names for other in self._aliases.substance_names(name)]
+        others = [other for name in names for other in aliases().substance_names(name)]
         return Expansion(
             asked=asked, same=_others([*names, *others], asked), related=_others(self._classes_of(entries[0]), asked)
         )
@@ -164,10 +163,10 @@ class QueryExpander:
         return [*named, *own[:_MOST_CLASSES]]
 
     def _of_class(self, asked: str, group: ClassAlias) -> Expansion:
-        same = [one.alias for one in self._aliases.classes if (one.classes, one.names) == (group.classes, group.names)]
+        same = [one.alias for one in aliases().classes if (one.classes, one.names) == (group.classes, group.names)]
         members = self._members[group.alias]
         names = [name for entry in members[:_MOST_MEMBERS] for name in self._index.ingredients[entry]]
-        others = [other for name in names for other in self._aliases.substance_names(name)]
+        others = [other for name in names for other in aliases().substance_names(name)]
         few = len(members) <= _MOST_MEMBERS
         return Expansion(
             asked=asked, same=_others(same, asked), related=_others([*names, *others] if few else [], asked)

@@ -70,7 +70,7 @@ def _in_english(folded: str, expanded: Iterable[Expansion]) -> str:
 
 def _unlisted(index: NameIndex, words: Sequence[str], english: str) -> dict[str, str]:
     """Return the known names of medicines that have no record, by the words that were typed."""
-    terms, known = label_terms(), aliases()
+    terms = label_terms()
     typed = [*sorted(terms.members_in(english))]
     for length in range(_LONGEST_NAME, 0, -1):
         typed += [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
@@ -79,7 +79,7 @@ def _unlisted(index: NameIndex, words: Sequence[str], english: str) -> dict[str,
         ordinary = part in CONTEXT or (is_ordinary(part) and part not in terms.members)
         if ordinary or any(part in longer.split() for longer in found):
             continue
-        if (name := not_loaded(index, known, part)) and not terms.group_named(name):
+        if (name := not_loaded(index, part)) and not terms.group_named(name):
             found[part] = name
     return found
 

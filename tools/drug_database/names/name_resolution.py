@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import LISTED, Aliases, ClassAlias, singular
+from tools.drug_database.names.aliases import LISTED, ClassAlias, aliases, singular
 from tools.drug_database.names.foreign_names import english_forms, international_keys, salt_in_english
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
@@ -53,18 +53,18 @@ def distinct(candidates: Iterable[NameCandidate]) -> tuple[NameCandidate, ...]:
     return tuple(by_entry.values())
 
 
-def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCandidate], str]:
+def named(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
     """Return the records whose name ``text`` is, and a warning about the name."""
-    found, note = _by_name(index, aliases, text)
+    found, note = _by_name(index, text)
     if not found:
-        whole = combination(index, aliases, text.split())
-        return ([whole], "") if whole is not None else named_alone(index, aliases, text)
+        whole = combination(index, text.split())
+        return ([whole], "") if whole is not None else named_alone(index, text)
     return found, note
 
 
-def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCandidate], str]:
+def named_alone(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
     """As ``named``, without combinations."""
-    found, note = _by_name(index, aliases, text)
+    found, note = _by_name(index, text)
     if not found:
         found = [_candidate(one) for one in leading(index, index.exact(base_moiety(text)))]
     if not found and (other := acid_or_ion(text)):
@@ -72,9 +72,9 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Nam
     if not found and (known := foreign_name(index, text) or abbreviated(index, text.split())):
         return [NameCandidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
     if not found and not is_known_word(text) and (name := without_form(fold_name(text))) != fold_name(text):
-        return named_alone(index, aliases, name)
-    alias = None if found or is_known_word(text) else aliases.international(text)
-    return _by_name(index, aliases, alias.alias) if alias else (found, note)
+        return named_alone(index, name)
+    alias = None if found or is_known_word(text) else aliases().international(text)
+    return _by_name(index, alias.alias) if alias else (found, note)
 
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:
@@ -89,8 +89,8 @@ def foreign_name(index: NameIndex, text: str) -> Known | None:
     return None if entry is None else Known(entry, "synonym", index.generics[entry])
 
 
-def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCandidate], str]:
-    alias = aliases.name(text)
+def _by_name(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
+    alias = aliases().name(text)
     meanings = index.exact(text)
     found = [_candidate(known) for known in leading(index, meanings)]
     if alias is None or (meanings and (alias.source == LISTED or _is_own(index, meanings[0]))):
@@ -116,32 +116,32 @@ def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
     return found if together is None else [Known(together, "generic", index.generics[together])]
 
 
-def known_name(aliases: Aliases, text: str) -> str:
+def known_name(text: str) -> str:
     """Return the name under which the vocabularies know the medicine ``text``, loaded or not; empty for other text."""
-    alias = aliases.name(text)
+    alias = aliases().name(text)
     if alias is not None:
         return alias.alias if alias.kind != "abbreviation" else ""
     squeezed = fold_name(text).replace(" ", "")
-    exact, by_key = _substances(aliases)
+    exact, by_key = _substances()
     if squeezed in exact:
         return exact[squeezed]
     if len(squeezed) >= _LONG_ENOUGH and not all(map(is_known_word, fold_name(text).split())):
         (key,) = international_keys([squeezed])
-        alias = aliases.international(text)
+        alias = aliases().international(text)
         return by_key.get(key) or (alias.alias if alias else salt_in_english(text))
     return ""
 
 
-def not_loaded(index: NameIndex, aliases: Aliases, text: str) -> str:
+def not_loaded(index: NameIndex, text: str) -> str:
     """Return the known name of the medicine ``text`` where no record has it; empty for any other text."""
-    name = known_name(aliases, text)
-    return name if name and not named(index, aliases, name)[0] else ""
+    name = known_name(text)
+    return name if name and not named(index, name)[0] else ""
 
 
 @cache
-def _substances(aliases: Aliases) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _substances() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the substances by their name without spaces, and by what their spellings in other languages share."""
-    exact = {name.replace(" ", ""): name for name in sorted(aliases.substances)}
+    exact = {name.replace(" ", ""): name for name in sorted(aliases().substances)}
     long = [name for name in exact if len(name) >= _LONG_ENOUGH]
     return exact, {key: exact[name] for key, name in zip(international_keys(long), long, strict=True)}
 
@@ -162,7 +162,7 @@ def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
     return others or sorted(meanings, key=lambda known: index.prominence(known.entry), reverse=True)
 
 
-def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> NameCandidate | None:
+def combination(index: NameIndex, words: Sequence[str]) -> NameCandidate | None:
     """Return the record of all medicines that ``words`` name in turn; None when a word names none."""
     parts: list[NameCandidate] = []
     start = 0
@@ -171,7 +171,7 @@ def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Nam
             start += 1
             continue
         ends = range(min(len(words), start + LONGEST_NAME), start, -1)
-        tried = ((end, _part(index, aliases, " ".join(words[start:end]))) for end in ends)
+        tried = ((end, _part(index, " ".join(words[start:end]))) for end in ends)
         end, found = next(((end, found) for end, found in tried if found), (0, []))
         if not found:
             return None
@@ -196,9 +196,9 @@ def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
     return Known(single[0], "synonym", index.generics[single[0]]) if len(single) == 1 else None
 
 
-def _part(index: NameIndex, aliases: Aliases, text: str) -> list[NameCandidate]:
+def _part(index: NameIndex, text: str) -> list[NameCandidate]:
     """Return what one part of a combination names, in English, German or Spanish."""
-    found = _by_name(index, aliases, text)[0]
+    found = _by_name(index, text)[0]
     known = None if found else foreign_name(index, text)
     return found if known is None else [NameCandidate(known.entry, "synonym", known.name, 96.0)]
 
@@ -230,17 +230,17 @@ def with_combinations(index: NameIndex, found: Sequence[NameCandidate], note: st
     return tuple(notes)
 
 
-def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
+def classed(index: NameIndex, text: str) -> tuple[NameCandidate, ...]:
     """Return the members of the class that ``text`` names or whose name holds all its words."""
-    return class_named(index, aliases, text) or tuple(_members(index, _by_words(index, fold_name(text))))
+    return class_named(index, text) or tuple(_members(index, _by_words(index, fold_name(text))))
 
 
-def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
+def class_named(index: NameIndex, text: str) -> tuple[NameCandidate, ...]:
     """Return the members of the class that ``text`` names, the most common first."""
     folded = fold_name(text)
     forms = (folded, singular(folded), f"{singular(folded)}s")
     own = [form for form in forms if form in index.members][:1]
-    alias = aliases.drug_class(text)
+    alias = aliases().drug_class(text)
     return distinct([*_members(index, own), *(_alias_members(index, alias) if alias else ())])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, class_named, named_alone, together
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
@@ -25,7 +25,7 @@ class NameSpan(NamedTuple):
     """Whether the words more likely tell what the question is about beside a medicine, such as ``alcohol``."""
 
 
-def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list[NameSpan]:
+def find_spans(index: NameIndex, question: TypedQuery) -> list[NameSpan]:
     """Find the longest names inside the question, from left to right, without overlap."""
     words = question.words
     spans: list[NameSpan] = []
@@ -33,7 +33,7 @@ def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list
     while start < len(words):
         ends = range(min(len(words), start + LONGEST_NAME), start, -1)
         parts = (words[start:end] for end in ends)
-        tried = (_span(index, aliases, part, start) for part in parts if _may_be_name(aliases, part, question))
+        tried = (_span(index, part, start) for part in parts if _may_be_name(part, question))
         span = next((one for one in tried if one), None)
         if span:
             spans.append(span)
@@ -41,27 +41,30 @@ def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list
     return spans if question.asks_together else _joined(index, spans, words)
 
 
-def _may_be_name(aliases: Aliases, part: Sequence[str], question: TypedQuery) -> bool:
+def _may_be_name(part: Sequence[str], question: TypedQuery) -> bool:
     """Return whether ``part`` may be one name: an ordinary word is an abbreviation only where it is in capitals.
 
     Beside a hyphen and a clinical abbreviation that is no medicine it is none: ``CKD-EPI``.
     """
-    alias = aliases.name(part[0]) if len(part) == 1 else None
+    known = aliases()
+    alias = known.name(part[0]) if len(part) == 1 else None
     if alias is not None and alias.kind == "abbreviation":
         if part[0] not in question.capitals and is_ordinary(part[0]) and alias.alias.isupper():
             return False
         beside = [other for one, other in question.hyphenated if one == part[0]]
-        if any(abbreviation_meanings(one) and not aliases.name(one) and not aliases.drug_class(one) for one in beside):
+        if any(
+            abbreviation_meanings(one) and not aliases().name(one) and not aliases().drug_class(one) for one in beside
+        ):
             return False
     return question.may_be_name(part)
 
 
-def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -> NameSpan | None:
+def _span(index: NameIndex, part: Sequence[str], start: int) -> NameSpan | None:
     if all(word in NOISE for word in part) or (len(part) == 1 and len(part[0]) < _SHORTEST):
         return None
     text = " ".join(part)
-    found, note = named_alone(index, aliases, text)
-    members = () if found and index.whole(text) else class_named(index, aliases, text)
+    found, note = named_alone(index, text)
+    members = () if found and index.whole(text) else class_named(index, text)
     if members and found and found[0].how == "brand":
         found = []
     if not found and not members:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.foreign_names import english_ions, ions_of, salt_in_english
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
@@ -72,26 +72,26 @@ class Reading(NamedTuple):
 _NOTHING: Final = Reading()
 
 
-def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH, brands: bool = True) -> Reading:
+def guess(index: NameIndex, text: str, *, least: float = ENOUGH, brands: bool = True) -> Reading:
     """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words and known names.
 
     ``brands`` says whether also of brands that no record has. There are so many that words of a question are often
     near to one of them (``anaerobic`` and Anaerobex).
     """
     words = fold_name(text).split()
-    if all(map(is_known_word, words)) or not_loaded(index, aliases, text):
+    if all(map(is_known_word, words)) or not_loaded(index, text):
         return _NOTHING
-    lists = [index.spellings, aliases.spellings, *([aliases.brand_spellings] if brands else [])]
+    lists = [index.spellings, aliases().spellings, *([aliases().brand_spellings] if brands else [])]
     near = [one for spellings in lists for one in spellings.near(text, least=least)]
     by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)
-    classes = (index.class_spellings, aliases.class_spellings)
+    classes = (index.class_spellings, aliases().class_spellings)
     near_classes = (one for spellings in classes for one in spellings.near(text, least=max(least, ENOUGH), most=3))
     by_class = sorted(near_classes, key=lambda one: -one.score)
     if by_class and (not by_name or by_class[0].score > by_name[0].score + _CLASS_LEAD):
         name, score = by_class[0]
-        members = (one._replace(how="spelling", score=score) for one in class_named(index, aliases, name))
+        members = (one._replace(how="spelling", score=score) for one in class_named(index, name))
         return Reading(tuple(members), (index.class_names.get(name, name),))
-    return _name_guess(index, aliases, by_name[:20])
+    return _name_guess(index, by_name[:20])
 
 
 def same_ions(words: Sequence[str], name: str) -> bool:
@@ -109,24 +109,24 @@ def same_ions(words: Sequence[str], name: str) -> bool:
     return not missing and (typed <= meant or not meant)
 
 
-def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Reading:
+def guess_words(index: NameIndex, words: Sequence[str]) -> Reading:
     """Guess at single and neighbouring words of a question, the nearest first."""
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
-    guesses = [guess(index, aliases, text, least=_SURE_WORD, brands=False) for text in texts]
+    guesses = [guess(index, text, least=_SURE_WORD, brands=False) for text in texts]
     found = sorted((one for one in guesses if one.candidates), key=lambda one: -one.score)
     names = dict.fromkeys(name for one in found for name in one.did_you_mean)
     return Reading(distinct(candidate for one in found for candidate in one.candidates), tuple(names))
 
 
-def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling]) -> Reading:
+def _name_guess(index: NameIndex, spellings: Iterable[Spelling]) -> Reading:
     """Return what the names mean, the nearest first; nothing where the medicine of the nearest is not loaded."""
     found: dict[int, NameCandidate] = {}
     names: list[str] = []
     for spelling in spellings:
         meanings = [(known.entry, known.name) for known in leading(index, index.exact(spelling.name))]
         if not meanings:
-            meanings = [(one.entry, one.on) for one in named(index, aliases, spelling.name)[0]]
+            meanings = [(one.entry, one.on) for one in named(index, spelling.name)[0]]
         if not meanings and not found:
             break
         new = [(entry, on) for entry, on in meanings[:_MEANINGS] if entry not in found]
@@ -135,83 +135,81 @@ def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling
     return Reading(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
 
 
-def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
+def read(index: NameIndex, question: TypedQuery) -> Reading:
     """Return what ``question`` most likely names."""
     if not question.words:
         return _NOTHING
     core = " ".join(question.core)
-    members = _class_at_end(index, aliases, question)
+    members = _class_at_end(index, question)
     if members:
         return Reading(members)
     # Words of a question may be between two names of the core, such as a medicine and an ion: then it is no one name.
     run = core if f" {core} " in f" {question.without_product_words} " else ""
     for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, run))):
         find = named_alone if question.asks_together or (text == core and core != question.product) else named
-        found, note = find(index, aliases, text) if question.may_be_name(text.split()) else ([], "")
-        if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, aliases, text)):
+        found, note = find(index, text) if question.may_be_name(text.split()) else ([], "")
+        if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, text)):
             return Reading(distinct(found), notes=with_combinations(index, found, note))
-        members = classed(index, aliases, text)
+        members = classed(index, text)
         if members:
             return Reading(members)
-    spans = find_spans(index, aliases, question)
+    spans = find_spans(index, question)
     subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
     texts = dict.fromkeys(filter(None, (question.trimmed, core, subject)))
-    absent = next((note for text in texts if (note := _absent(index, aliases, text))), "")
+    absent = next((note for text in texts if (note := _absent(index, text))), "")
     if absent:
         return Reading(notes=(absent,))
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
     uncovered = (word for place, word in enumerate(question.words) if place not in covered)
     other = [word for word in uncovered if word in question.subject and word not in JOINING]
-    notes = {word: note for word in other if (note := _absent(index, aliases, word))}
+    notes = {word: note for word in other if (note := _absent(index, word))}
     left = [word for word in other if word not in notes]
     if (meant or notes) and all(map(is_known_word, left)):
         reading = _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     else:
-        reading = _with_guesses(index, aliases, question, spans, left)
+        reading = _with_guesses(index, question, spans, left)
     return reading._replace(notes=(*reading.notes, *notes.values()))
 
 
-def _absent(index: NameIndex, aliases: Aliases, text: str) -> str:
+def _absent(index: NameIndex, text: str) -> str:
     """Return a note on a known name whose medicine is not loaded; empty for an ordinary word (``no``)."""
-    if named(index, aliases, text)[0] or is_ordinary(text):
+    if named(index, text)[0] or is_ordinary(text):
         return ""
-    alias = aliases.name(text)
+    alias = aliases().name(text)
     if alias is not None:
         return _ABSENT.format(alias.alias, joined(alias.names))
     if salt := salt_in_english(text):
         return _ABSENT.format(text, salt)
-    name = "" if is_known_word(text) else not_loaded(index, aliases, text)
+    name = "" if is_known_word(text) else not_loaded(index, text)
     return _NOT_LOADED.format(name) if name else ""
 
 
-def _class_at_end(index: NameIndex, aliases: Aliases, question: TypedQuery) -> tuple[NameCandidate, ...]:
+def _class_at_end(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate, ...]:
     """Return the class whose name ends in a word that is noise elsewhere: ``tetracycline-class drugs``."""
     words = question.words
     if words[-1] not in _CLASS_ENDS:
         return ()
     starts = (place for place in range(len(words)) if all(word in NOISE for word in words[:place]))
-    found = (class_named(index, aliases, " ".join(words[place:])) for place in starts if len(words) - place > 1)
+    found = (class_named(index, " ".join(words[place:])) for place in starts if len(words) - place > 1)
     return next(filter(None, found), ())
 
 
-def _with_guesses(
-    index: NameIndex, aliases: Aliases, question: TypedQuery, spans: list[NameSpan], left: list[str]
-) -> Reading:
+def _with_guesses(index: NameIndex, question: TypedQuery, spans: list[NameSpan], left: list[str]) -> Reading:
     """Read a text some of whose words (``left``) are no known name."""
     meant = [span for span in spans if not span.aside]
     # A misspelt name may be the subject, and the same with ``acid`` or ``13`` in it.
     texts = [" ".join(question.subject), " ".join(question.core), *([] if question.strength else [question.trimmed])]
-    whole = max((guess(index, aliases, text) for text in dict.fromkeys(texts)), key=lambda one: one.score)
+    whole = max((guess(index, text) for text in dict.fromkeys(texts)), key=lambda one: one.score)
     if whole.candidates and (not meant or whole.score >= _SURE_SPELLING or _covers_little(question, meant)):
         return _read_as(whole, then=_from_spans(index, spans))
-    words = guess_words(index, aliases, left)
+    words = guess_words(index, left)
     if meant:
         return _read_as(words, before=_from_spans(index, meant))
     if words.candidates or spans:
         return _read_as(words, then=_from_spans(index, spans))
     few = len(question.subject) <= _FAR_WORDS
-    far = guess(index, aliases, texts[0], least=PERHAPS, brands=False) if few else _NOTHING
+    far = guess(index, texts[0], least=PERHAPS, brands=False) if few else _NOTHING
     return Reading(perhaps=far) if far.candidates else _NOTHING
 
 
