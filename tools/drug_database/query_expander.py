@@ -190,7 +190,7 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
     are those of both.
     """
     count: Counter[int] = Counter()
-    for name in {fold_name(one) for one in group.classes}:
+    for name in dict.fromkeys(map(fold_name, group.classes)):
         count.update(set(index.members.get(name, ())))
     count.update({known.entry for name in group.names for known in meanings_of(index, name) if known.kind == "generic"})
     single = [entry for entry in count if len(index.ingredients[entry]) == 1]
