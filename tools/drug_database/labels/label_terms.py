@@ -139,6 +139,7 @@ class LabelTerms:
                 self._by_member.setdefault(fold_name(name), set()).add(group.name)
         self.members = frozenset(self._by_member)
         self._roles = _roles_by_name(data.enzymes)
+        self.acting = frozenset(self._roles)
         self._spellings = {fold_name(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
         longest_first = sorted(self._spellings, key=len, reverse=True)
         self._enzyme = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
