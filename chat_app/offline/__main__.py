@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = _config(arguments)
         app = create_app(config)
         app.state.database.open()
-        listener = _listen(config)
+        family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+        listener = socket.create_server((config.host, config.port), family=family, backlog=1024)
     except (ConfigurationError, ValidationError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -36,10 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"The offline model server cannot listen: {error.strerror}. Choose another --port.\n")
         return 1
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    address = listener.getsockname()
-    if isinstance(address, tuple):
-        _write_port(config.data_dir, int(address[1]))
-        logger.info("Serving the Responses API on http://%s:%s/v1", config.host, address[1])
+    port = int(listener.getsockname()[1])
+    _write_port(config.data_dir, port)
+    logger.info("Serving the Responses API on http://%s:%s/v1", config.host, port)
     uvicorn.Server(
         # Clients drop idle connections after some seconds. The server waits longer, so that no request meets a
         # connection that is being closed.
@@ -59,7 +59,6 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     parser = argparse.ArgumentParser(prog="python -m chat_app.offline", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--fd", type=int, help="serve on this inherited listening socket instead of a port")
     parser.add_argument("--data-dir", type=Path, default=Path(".asclepius/offline"))
     parser.add_argument("--delta-ms", type=float, default=8.0, help="pause between the words of a streamed answer")
     parser.add_argument("--embeddings", type=Path, help="directory of an embedding model, for /v1/embeddings")
@@ -67,17 +66,6 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     given.data_dir.mkdir(parents=True, exist_ok=True)
     given.data_dir = given.data_dir.absolute()
     return OfflineConfig(**vars(given), key=OfflineSettings().offline_key)
-
-
-def _listen(config: OfflineConfig) -> socket.socket:
-    if config.fd is not None:
-        return socket.socket(fileno=config.fd)
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((config.host, config.port))
-    listener.listen(1024)
-    return listener
 
 
 def _write_port(data_dir: Path, port: int) -> None:

@@ -13,7 +13,6 @@ class OfflineConfig(BaseModel, frozen=True):
 
     host: str = "127.0.0.1"
     port: int = Field(0, ge=0, le=65_535)
-    fd: int | None = None
     data_dir: Path
     key: SecretStr | None = None
     embeddings: Path | None = None
@@ -29,7 +28,7 @@ class OfflineConfig(BaseModel, frozen=True):
 
     def check(self) -> None:
         """Raise ``ConfigurationError`` if others could use the server without a key, or the model is missing."""
-        if self.fd is None and not is_loopback(self.host) and self.key is None:
+        if not is_loopback(self.host) and self.key is None:
             raise ConfigurationError(
                 f"The offline model server would listen on {self.host} without a key. Set ASCLEPIUS_OFFLINE_KEY, "
                 "or listen on 127.0.0.1."
