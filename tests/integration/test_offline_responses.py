@@ -366,3 +366,11 @@ def test_a_body_past_the_limit_is_refused(base_url: str) -> None:
     answer = httpx.post(f"{base_url}/responses", content=body, headers={"Authorization": "Bearer any"}, timeout=60)
     assert answer.status_code == 413
     assert answer.json()["error"]["code"] == "request_too_large"
+
+
+def test_a_body_without_a_length_is_refused_past_the_limit(base_url: str) -> None:
+    headers = {"Authorization": "Bearer any", "Content-Type": "application/json"}
+    body = (b"x" * 2**20 for _ in range(34))
+    answer = httpx.post(f"{base_url}/responses", content=body, headers=headers, timeout=60)
+    assert answer.status_code == 413
+    assert answer.json()["error"]["code"] == "request_too_large"

@@ -11,19 +11,15 @@ from contextlib import suppress
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chat_app.offline.api.listing import json_response
+from chat_app.offline.api.listing import error_response
 from chat_app.offline.wire.errors import ApiError
 
 _PATIENCE: Final = 10.0
 """Seconds to wait for the rest of a refused body."""
 _OPEN: Final = frozenset({"/healthz", "/openapi.json"})
-
-
-class _TooLargeError(Exception):
-    """The body exceeded its limit while it was read."""
+_CLOSE: Final = {"connection": "close"}
 
 
 class ApiGuard:
@@ -58,21 +54,9 @@ class ApiGuard:
             refusal = _too_large(limit)
         if refusal is not None:
             await _read_away(receive, 4 * limit)
-            await _answer(refusal)(scope, receive, send)
-            return
-        started = False
-
-        async def note_start(message: Message) -> None:
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            await send(message)
-
-        try:
-            await self._app(scope, _limited(receive, limit), note_start)
-        except _TooLargeError:
-            if not started:
-                await _read_away(receive, 4 * limit)
-                await _answer(_too_large(limit))(scope, receive, send)
+            await error_response(refusal)(scope, receive, send)
+        else:
+            await self._app(scope, _limited(receive, limit), send)
 
     def _refusal(self, headers: Headers) -> ApiError | None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -81,12 +65,14 @@ class ApiGuard:
                 401,
                 "You didn't provide an API key. Send one in an Authorization header: `Authorization: Bearer KEY`.",
                 code="missing_api_key",
+                headers=_CLOSE,
             )
         if self._key is not None and not hmac.compare_digest(given.strip().encode(), self._key.encode()):
             return ApiError(
                 401,
                 "Incorrect API key provided. The server expects the key in its ASCLEPIUS_OFFLINE_KEY.",
                 code="invalid_api_key",
+                headers=_CLOSE,
             )
         return None
 
@@ -104,7 +90,7 @@ async def _read_away(receive: Receive, most: int) -> None:
 
 
 def _too_large(limit: int) -> ApiError:
-    return ApiError(413, f"The request is larger than {limit} bytes.", code="request_too_large")
+    return ApiError(413, f"The request is larger than {limit} bytes.", code="request_too_large", headers=_CLOSE)
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
@@ -115,7 +101,8 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > limit:
-            raise _TooLargeError
+            await _read_away(receive, 4 * limit)
+            raise _too_large(limit)
         return message
 
     return limited
@@ -130,9 +117,3 @@ def _with_request_id(send: Send) -> Send:
         await send(message)
 
     return stamped
-
-
-def _answer(error: ApiError) -> Response:
-    response = json_response(error.body(), error.status)
-    response.headers["connection"] = "close"
-    return response

@@ -8,12 +8,17 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
-from chat_app.offline.wire.errors import Json, not_found
+from chat_app.offline.wire.errors import ApiError, Json, not_found
 
 
-def json_response(body: Any, status: int = 200) -> Response:
+def json_response(body: Any) -> Response:
     """Return ``body`` as a JSON response."""
-    return Response(orjson.dumps(body), status_code=status, media_type="application/json")
+    return Response(orjson.dumps(body), media_type="application/json")
+
+
+def error_response(error: ApiError) -> Response:
+    """Return ``error`` as a JSON response with its headers."""
+    return Response(orjson.dumps(error.body), error.status_code, error.headers, "application/json")
 
 
 class ListQuery(BaseModel):

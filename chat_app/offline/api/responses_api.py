@@ -12,7 +12,7 @@ from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding
-from chat_app.offline.wire.errors import Json, error_body
+from chat_app.offline.wire.errors import ApiError, Json
 from chat_app.offline.wire.requests import Compact, CreateResponse, Retrieve
 
 router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
@@ -40,7 +40,7 @@ async def create(body: CreateResponse, request: Request) -> Response:
         await turn.wait()
         if turn.response["status"] == "failed":
             failure = turn.response["error"]
-            return json_response(error_body(failure["message"], kind="server_error", code=failure["code"]), 500)
+            raise ApiError(500, failure["message"], kind="server_error", code=failure["code"])
     return json_response(turn.response)
 
 

@@ -46,16 +46,13 @@ class Connection:
 
     async def serve(self) -> None:
         """Answer requests until the client disconnects."""
-        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._work())]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            ended = await asyncio.gather(*tasks, return_exceptions=True)
-        for error in ended:
-            if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect):
-                raise error
+            async with asyncio.TaskGroup() as group:
+                work = group.create_task(self._work())
+                await self._read()
+                work.cancel()
+        except* WebSocketDisconnect:
+            pass
 
     async def _read(self) -> None:
         while True:
@@ -119,16 +116,7 @@ def _request(message: str | bytes) -> CreateResponse:
 
 def _error_event(error: ApiError) -> bytes:
     """Encode an error as OpenAI sends it over a WebSocket: a status and an ``error`` object that always has a code."""
-    detail = error.body()["error"]
-    code = error.code or error.kind
-    return orjson.dumps(
-        {
-            "type": "error",
-            "status": error.status,
-            "code": code,
-            "message": str(error),
-            "param": error.param,
-            "sequence_number": 0,
-            "error": {**detail, "code": code},
-        }
-    )
+    detail = error.body["error"]
+    detail = {**detail, "code": detail["code"] or detail["type"]}
+    shown = {name: detail[name] for name in ("code", "message", "param")}
+    return orjson.dumps({**shown, "type": "error", "status": error.status_code, "sequence_number": 0, "error": detail})

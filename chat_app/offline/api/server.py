@@ -9,14 +9,13 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from chat_app.offline.api import embeddings_api, files_api, responses_api, responses_socket, vector_stores_api
 from chat_app.offline.api.api_guard import ApiGuard
-from chat_app.offline.api.listing import json_response
+from chat_app.offline.api.listing import error_response, json_response
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.response_run import TurnRunner
 from chat_app.offline.execution.response_service import ResponseService
@@ -26,7 +25,7 @@ from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
-from chat_app.offline.wire.errors import ApiError, Json, error_body, from_validation
+from chat_app.offline.wire.errors import ApiError, Json, from_validation
 
 MODEL: Final = "asclepius-extractive"
 _CREATED: Final = 1_764_547_200
@@ -112,37 +111,28 @@ def _model_object(name: str) -> dict[str, Any]:
 
 
 async def _api_error(_: Request, error: ApiError) -> Response:
-    response = json_response(error.body(), error.status)
-    response.headers.update(error.headers)
-    return response
+    return error_response(error)
 
 
 async def _validation_error(_: Request, error: RequestValidationError) -> Response:
-    found = from_validation(error.errors())
-    return json_response(found.body(), found.status)
+    return error_response(from_validation(error.errors()))
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    body = error_body(
-        f"{error.detail}: see the API's description for its URLs and methods.", kind="invalid_request_error"
-    )
-    response = json_response(body, error.status_code)
-    if error.status_code == 405:
-        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return response
+    message = f"{error.detail}: see the API's description for its URLs and methods."
+    allow = {"Allow": ", ".join(sorted(_methods(request)))} if error.status_code == 405 else None
+    return error_response(ApiError(error.status_code, message, headers=allow))
 
 
 def _methods(request: Request) -> set[str]:
-    found: set[str] = set()
-    for route in request.app.routes:
-        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
-    return found
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    found = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return set().union(*found)
 
 
 async def _server_error(_: Request, error: Exception) -> Response:
     logger.error("A request failed with %s", type(error).__name__)
-    return json_response(error_body("The server had an error.", kind="server_error"), 500)
+    return error_response(ApiError(500, "The server had an error.", kind="server_error"))
 
 
 class ErrorDetail(BaseModel):
@@ -178,18 +168,15 @@ ERRORS: Final[dict[int | str, Json]] = {
 
 def describe(app: FastAPI, *, asks_for_key: bool) -> Json:
     """Return the OpenAPI document of ``app``. Invalid requests return 400, so 422 is left out."""
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        for path in schema["paths"].values():
-            for operation in path.values():
-                operation["responses"].pop("422", None)
-                if asks_for_key:
-                    operation["security"] = [{"bearer": []}]
-        for name in ("HTTPValidationError", "ValidationError"):
-            schema["components"]["schemas"].pop(name, None)
-        # As OpenAI describes it: a file is bytes of any kind.
-        schema["components"]["schemas"][_UPLOAD]["properties"]["file"] = {"type": "string", "format": "binary"}
+    schema = FastAPI.openapi(app)
+    for operation in (operation for path in schema["paths"].values() for operation in path.values()):
+        operation["responses"].pop("422", None)
         if asks_for_key:
-            schema["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
-        app.openapi_schema = schema
-    return app.openapi_schema
+            operation["security"] = [{"bearer": []}]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schema["components"]["schemas"].pop(name, None)
+    # As OpenAI describes it: a file is bytes of any kind.
+    schema["components"]["schemas"][_UPLOAD]["properties"]["file"] = {"type": "string", "format": "binary"}
+    if asks_for_key:
+        schema["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+    return schema

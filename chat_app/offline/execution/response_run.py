@@ -123,7 +123,7 @@ class TurnRunner:
             turn.end()
             raise
         except ApiError as error:
-            _fail(response, str(error))
+            _fail(response, error.detail)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
             # Not logger.exception: the message of an unexpected error may contain patient text.
             where = "".join(traceback.format_tb(error.__traceback__))
@@ -137,7 +137,7 @@ class TurnRunner:
             try:
                 await self._store.save(response, turn.input_items)
             except ApiError as error:
-                _fail(response, str(error))
+                _fail(response, error.detail)
         turn.publish({"type": f"response.{response['status']}", "response": response})
         turn.end()
 

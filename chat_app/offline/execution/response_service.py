@@ -130,7 +130,7 @@ class ResponseService:
                 history = await self._history(request.previous_response_id)
                 items = check_calls(opened([*history, *left.input]))
             except ApiError as error:
-                left.body.update(status="failed", error={"code": "server_error", "message": str(error)})
+                left.body.update(status="failed", error={"code": "server_error", "message": error.detail})
                 await self._store.save(left.body, left.input)
                 continue
             turn = ResponseTurn(left.body, left.input, include=frozenset(request.include or ()), read=items)

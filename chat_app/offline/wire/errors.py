@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pydantic_core import ErrorDetails
+from starlette.exceptions import HTTPException
 
 Json = dict[str, Any]
 BRANCH: Final = "~"
@@ -15,7 +16,7 @@ _PLAIN_STRING = "str"
 """Pydantic's location of an error in the first branch of a union of text and list."""
 
 
-class ApiError(Exception):
+class ApiError(HTTPException):
     """An error response; ``headers`` are sent with it, such as ``Retry-After``."""
 
     def __init__(
@@ -28,21 +29,8 @@ class ApiError(Exception):
         kind: str = "invalid_request_error",
         headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.param = param
-        self.kind = kind
-        self.headers = headers or {}
-
-    def body(self) -> dict[str, Any]:
-        """Return the error as a JSON body."""
-        return error_body(str(self), kind=self.kind, param=self.param, code=self.code)
-
-
-def error_body(message: str, *, kind: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
-    """Return the JSON body of an error."""
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+        super().__init__(status, message, headers)
+        self.body: Json = {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def not_found(what: str, object_id: str) -> ApiError:
