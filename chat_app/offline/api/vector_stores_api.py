@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query, Request, Response
 from chat_app.offline.api.listing import ListQuery, StrictRoute, json_response, page_of
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
-from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.wire_stores import (
     AddFile,
     CreateVectorStore,
@@ -33,15 +32,7 @@ def _stores(request: Request) -> VectorStoreState:
 @router.post("")
 async def create(request: Request, body: CreateVectorStore | None = None) -> Response:
     """Create a vector store and start indexing its files."""
-    body = body or CreateVectorStore()
-    files = [AddFile(file_id=file_id, chunking_strategy=body.chunking_strategy) for file_id in body.file_ids or ()]
-    stores = _stores(request)
-    days = body.expires_after.days if body.expires_after else None
-    await stores.check_files([file.file_id for file in files])
-    store_id = await stores.create(body.name or "", body.metadata or {}, days)
-    for file in files:
-        await stores.add_file(store_id, file.file_id, attributes={}, chunking=file.chunking())
-    return json_response(await stores.get(store_id))
+    return json_response(await _stores(request).create(body or CreateVectorStore()))
 
 
 @router.get("")
@@ -59,12 +50,7 @@ async def retrieve(store_id: str, request: Request) -> Response:
 @router.post("/{store_id}")
 async def update(store_id: str, body: UpdateVectorStore, request: Request) -> Response:
     """Change a vector store's name, metadata or expiry."""
-    changes: Json = {name: getattr(body, name) for name in body.model_fields_set & {"name", "metadata"}}
-    if changes.get("name", "") is None:
-        del changes["name"]
-    if "expires_after" in body.model_fields_set:
-        changes["expire_days"] = body.expires_after.days if body.expires_after else None
-    return json_response(await _stores(request).update(store_id, changes))
+    return json_response(await _stores(request).update(store_id, body))
 
 
 @router.delete("/{store_id}")
@@ -107,10 +93,7 @@ async def search(store_id: str, body: SearchVectorStore, request: Request) -> Re
 @router.post("/{store_id}/files")
 async def add_file(store_id: str, body: AddFile, request: Request) -> Response:
     """Add a file and start indexing it."""
-    added = await _stores(request).add_file(
-        store_id, body.file_id, attributes=body.attributes or {}, chunking=body.chunking()
-    )
-    return json_response(added)
+    return json_response(await _stores(request).add_file(store_id, body))
 
 
 @router.get("/{store_id}/files")

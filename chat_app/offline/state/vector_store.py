@@ -16,6 +16,7 @@ from chat_app.offline.state.file_text import UnreadableFileError, chunks, text_o
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.wire.errors import ApiError, Json, not_found
 from chat_app.offline.wire.objects import new_id, now
+from chat_app.offline.wire.wire_stores import AddFile, CreateVectorStore, UpdateVectorStore
 
 logger = logging.getLogger(__name__)
 _DAY: Final = 86_400
@@ -31,14 +32,19 @@ class VectorStoreState:
         # One file at a time: each may use a processor and some gigabytes.
         self._reading = asyncio.Lock()
 
-    async def create(self, name: str, metadata: Json, expire_days: int | None) -> str:
-        """Create an empty store; return its id."""
-        store_id = new_id("vs")
+    async def create(self, wanted: CreateVectorStore) -> Json:
+        """Create a store and start indexing its files. Raises ``ApiError`` 404 if one of them does not exist."""
+        files = [AddFile(file_id=one, chunking_strategy=wanted.chunking_strategy) for one in wanted.file_ids or ()]
+        for file in files:
+            await self._files.get(file.file_id)
+        store_id, days = new_id("vs"), wanted.expires_after and wanted.expires_after.days
         await self._database.write(
             "INSERT INTO vector_stores VALUES (?, ?, ?, ?, ?, ?)",
-            (store_id, now(), now(), expire_days, name, orjson.dumps(metadata)),
+            (store_id, now(), now(), days, wanted.name or "", orjson.dumps(wanted.metadata or {})),
         )
-        return store_id
+        for file in files:
+            await self.add_file(store_id, file)
+        return await self.get(store_id)
 
     async def get(self, store_id: str) -> Json:
         """Return a store. Raises ``ApiError`` 404 for an unknown one."""
@@ -53,17 +59,20 @@ class VectorStoreState:
 
         return await self._database.run(read)
 
-    async def update(self, store_id: str, changes: Json) -> Json:
-        """Change the ``name``, ``metadata`` or ``expire_days`` given in ``changes``."""
+    async def update(self, store_id: str, changes: UpdateVectorStore) -> Json:
+        """Change what ``changes`` gives; the name stays where it is null."""
+        given = changes.model_fields_set
+        stored: Json = {} if changes.name is None else {"name": changes.name}
+        if "metadata" in given:
+            stored["metadata"] = orjson.dumps(changes.metadata or {})
+        if "expires_after" in given:
+            stored["expire_days"] = changes.expires_after and changes.expires_after.days
 
         def write(connection: sqlite3.Connection) -> Json:
-            for column, value in changes.items():
-                stored = orjson.dumps(value or {}) if column == "metadata" else value
-                connection.execute(f"UPDATE vector_stores SET {column} = ? WHERE id = ?", (stored, store_id))  # noqa: S608
+            for column, value in stored.items():
+                connection.execute(f"UPDATE vector_stores SET {column} = ? WHERE id = ?", (value, store_id))  # noqa: S608
             return _store(connection, store_id)
 
-        if not set(changes) <= {"name", "metadata", "expire_days"}:
-            raise ValueError("an unknown column")
         return await self._database.run(write)
 
     async def delete(self, store_id: str) -> None:
@@ -71,13 +80,9 @@ class VectorStoreState:
         if not await self._database.write("DELETE FROM vector_stores WHERE id = ?", (store_id,)):
             raise not_found("Vector store", store_id)
 
-    async def check_files(self, file_ids: Sequence[str]) -> None:
-        """Raise ``ApiError`` 404 if one of the files does not exist."""
-        for file_id in file_ids:
-            await self._files.get(file_id)
-
-    async def add_file(self, store_id: str, file_id: str, *, attributes: Json, chunking: Json) -> Json:
+    async def add_file(self, store_id: str, added: AddFile) -> Json:
         """Add a file and start indexing it; return it with status ``in_progress``."""
+        file_id = added.file_id
         await self._files.get(file_id)
 
         def write(connection: sqlite3.Connection) -> Json:
@@ -87,13 +92,13 @@ class VectorStoreState:
                 "INSERT INTO vector_store_files "
                 "(store_id, file_id, created_at, status, usage_bytes, error, attributes, chunking) "
                 "VALUES (?, ?, ?, 'in_progress', 0, NULL, ?, ?)",
-                (store_id, file_id, now(), orjson.dumps(attributes), orjson.dumps(chunking)),
+                (store_id, file_id, now(), orjson.dumps(added.attributes or {}), orjson.dumps(added.chunking())),
             )
             return _file(connection, store_id, file_id)
 
-        added = await self._database.run(write)
+        file = await self._database.run(write)
         self._begin(store_id, file_id)
-        return added
+        return file
 
     def _begin(self, store_id: str, file_id: str) -> None:
         task = asyncio.create_task(self._index(store_id, file_id), name=f"index {file_id}")
