@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from chat_app.offline.api.listing import ListQuery, StrictRoute, json_response, page_of
-from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding
@@ -35,23 +34,13 @@ async def create(body: CreateResponse, request: Request) -> Response:
     """Create a response: return it as JSON when it is complete, or stream its events."""
     turn = await _service(request).start(body)
     if body.stream:
-        return _stream(_until_left(turn, request.app.state.config.keep_alive))
+        return _stream(turn.frames_of_client(request.app.state.config.keep_alive))
     if not body.background:
         await turn.wait()
         if turn.response["status"] == "failed":
             failure = turn.response["error"]
             raise ApiError(500, failure["message"], kind="server_error", code=failure["code"])
     return json_response(turn.response)
-
-
-async def _until_left(turn: ResponseTurn, keep_alive: float) -> AsyncIterator[bytes]:
-    """Yield the turn's events; end a foreground turn when its client disconnects."""
-    try:
-        async for frame in turn.frames(0, keep_alive):
-            yield frame
-    finally:
-        if not turn.response["background"] and turn.task is not None:
-            turn.task.cancel()
 
 
 def _stream(frames: AsyncIterator[bytes]) -> Response:

@@ -6,6 +6,7 @@ response whose continuation failed.
 
 import asyncio
 from collections import OrderedDict
+from contextlib import aclosing
 from typing import Final
 
 import orjson
@@ -79,13 +80,10 @@ class Connection:
 
     async def _respond(self, request: CreateResponse) -> None:
         turn = await self._service.start(request, known=self._known)
-        try:
-            async for frame in turn.frames(0, _IDLE):
+        async with aclosing(turn.frames_of_client(_IDLE)) as frames:
+            async for frame in frames:
                 if frame != event_encoding.KEEP_ALIVE:
                     await self._send(event_encoding.data_of(frame))
-        finally:
-            if not turn.response["background"] and turn.task is not None:
-                turn.task.cancel()
         if turn.response["status"] == "failed":
             self._known.pop(request.previous_response_id or "", None)
         else:

@@ -7,11 +7,12 @@ cancelled response ends without one.
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict
 
 import orjson
 
+from chat_app.offline.extractive import ExtractiveModel
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding, objects
 from chat_app.offline.wire.errors import ApiError, Json
@@ -19,7 +20,6 @@ from chat_app.offline.wire.model import (
     Answer,
     Call,
     FileSearch,
-    Model,
     ModelInput,
     ModelStep,
     Searched,
@@ -80,6 +80,15 @@ class ResponseTurn:
             except TimeoutError:
                 yield event_encoding.KEEP_ALIVE
 
+    async def frames_of_client(self, keep_alive: float) -> AsyncGenerator[bytes]:
+        """Like ``frames`` from the first one, for the client that asked: when it leaves, a foreground turn ends."""
+        try:
+            async for frame in self.frames(0, keep_alive):
+                yield frame
+        finally:
+            if not self.response["background"] and self.task is not None:
+                self.task.cancel()
+
     async def wait(self) -> None:
         """Wait until the turn has ended."""
         if self.task is not None:
@@ -100,7 +109,9 @@ class TurnRunner:
     one answer add up to at most ``_LONGEST_PAUSES`` seconds.
     """
 
-    def __init__(self, model: Model, store: ResponseStore, search: FileSearch, *, delta_seconds: float) -> None:
+    def __init__(
+        self, model: ExtractiveModel, store: ResponseStore, search: FileSearch, *, delta_seconds: float
+    ) -> None:
         self._model = model
         self._store = store
         self._search = search
@@ -123,12 +134,12 @@ class TurnRunner:
             turn.end()
             raise
         except ApiError as error:
-            _fail(response, error.detail)
+            fail(response, error.detail)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
             # Not logger.exception: the message of an unexpected error may contain patient text.
             where = "".join(traceback.format_tb(error.__traceback__))
             logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
-            _fail(response, "The server had an error while processing your request.")
+            fail(response, "The server had an error while processing your request.")
         await self._end(turn)
 
     async def _end(self, turn: ResponseTurn) -> None:
@@ -137,7 +148,7 @@ class TurnRunner:
             try:
                 await self._store.save(response, turn.input_items)
             except ApiError as error:
-                _fail(response, error.detail)
+                fail(response, error.detail)
         turn.publish({"type": f"response.{response['status']}", "response": response})
         turn.end()
 
@@ -200,7 +211,8 @@ def _finish(response: Json) -> None:
     response["usage"] = objects.usage(response["usage"]["input_tokens"], response["output"])
 
 
-def _fail(response: Json, message: str) -> None:
+def fail(response: Json, message: str) -> None:
+    """End ``response`` as failed."""
     response["status"] = "failed"
     response["completed_at"] = None
     response["error"] = {"code": "server_error", "message": message}

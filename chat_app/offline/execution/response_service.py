@@ -8,7 +8,7 @@ from typing import Final
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.compaction import compacted, opened
 from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
-from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner
+from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner, fail
 from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.vector_search import VectorSearch
@@ -66,7 +66,7 @@ class ResponseService:
         turn = ResponseTurn(response, given, include=frozenset(request.include or ()), read=items)
         if background:
             await self._store.save(response, given, request=request.model_dump_json(by_alias=True).encode())
-        self._run(turn, request, items)
+        self._run(turn, request)
         return turn
 
     async def compact(self, request: Compact) -> Json:
@@ -84,12 +84,12 @@ class ResponseService:
             "usage": objects.usage(read, kept),
         }
 
-    def _run(self, turn: ResponseTurn, request: CreateResponse, items: list[Json]) -> None:
+    def _run(self, turn: ResponseTurn, request: CreateResponse) -> None:
         response_id = turn.response["id"]
         self._live[response_id] = turn
         if request.background:
             turn.publish({"type": "response.queued", "response": turn.response})
-        work = self._runner.run(turn, prompt_of(request, items), paced=bool(request.stream))
+        work = self._runner.run(turn, prompt_of(request, turn.read), paced=bool(request.stream))
         turn.task = asyncio.create_task(work, name=f"turn {response_id}")
         turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
 
@@ -123,18 +123,17 @@ class ResponseService:
 
     async def take_up(self) -> None:
         """Restart the background responses that the last run of the server left unfinished."""
-        for left in await self._store.unfinished():
-            request = CreateResponse.model_validate_json(left.request)
-            left.body["output"] = []
+        for body, given, stored in await self._store.unfinished():
+            request = CreateResponse.model_validate_json(stored)
+            body["output"] = []
             try:
                 history = await self._history(request.previous_response_id)
-                items = check_calls(opened([*history, *left.input]))
+                items = check_calls(opened([*history, *given]))
             except ApiError as error:
-                left.body.update(status="failed", error={"code": "server_error", "message": error.detail})
-                await self._store.save(left.body, left.input)
-                continue
-            turn = ResponseTurn(left.body, left.input, include=frozenset(request.include or ()), read=items)
-            self._run(turn, request, items)
+                fail(body, error.detail)
+                await self._store.save(body, given)
+            else:
+                self._run(ResponseTurn(body, given, include=frozenset(request.include or ()), read=items), request)
 
     async def aclose(self) -> None:
         """Cancel the turns in progress; background ones resume at the next start."""

@@ -90,13 +90,5 @@ class FileStore:
 
 
 def _file(row: sqlite3.Row) -> Json:
-    body: Json = {
-        "id": row["id"],
-        "object": "file",
-        "bytes": row["bytes"],
-        "created_at": row["created_at"],
-        "filename": row["filename"],
-        "purpose": row["purpose"],
-        "status": "processed",
-    }
-    return body if row["expires_at"] is None else body | {"expires_at": row["expires_at"]}
+    stored = {column: value for column, value in zip(row.keys(), row, strict=True) if value is not None}
+    return {**stored, "object": "file", "status": "processed"}

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -27,15 +26,6 @@ WITH RECURSIVE chain (id, previous_id, depth) AS (
 )
 SELECT r.input, r.body FROM chain c JOIN responses r USING (id) ORDER BY c.depth DESC
 """
-
-
-@dataclass(frozen=True)
-class Unfinished:
-    """A stored background response that has not ended: body, input items and request."""
-
-    body: Json
-    input: list[Json]
-    request: bytes
 
 
 # Not INSERT OR REPLACE: it deletes the old row and its items first.
@@ -126,20 +116,16 @@ class ResponseStore:
 
     async def delete(self, response_id: str) -> None:
         """Delete a response. Raises ``ApiError`` 404 for an unknown one."""
-
-        def remove(connection: sqlite3.Connection) -> int:
-            return connection.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount
-
-        if not await self._database.erase(remove):
+        if not await self._database.erase("DELETE FROM responses WHERE id = ?", (response_id,)):
             raise not_found("Response", response_id)
 
-    async def unfinished(self) -> list[Unfinished]:
-        """Return the background responses that the last run of the server left unfinished."""
+    async def unfinished(self) -> list[tuple[Json, list[Json], bytes]]:
+        """Return the body, input items and request of the background responses that the last run left unfinished."""
         rows = await self._database.rows(
             "SELECT body, input, request FROM responses "
             "WHERE status IN ('queued', 'in_progress') AND request IS NOT NULL ORDER BY created_at"
         )
-        return [Unfinished(orjson.loads(r["body"]), orjson.loads(r["input"]), r["request"]) for r in rows]
+        return [(orjson.loads(row["body"]), orjson.loads(row["input"]), row["request"]) for row in rows]
 
     async def expire(self) -> int:
         """Delete expired and surplus responses; return their number."""

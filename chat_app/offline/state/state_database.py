@@ -42,16 +42,11 @@ class Database:
         """Run one statement; return the number of rows it changed."""
         return await self.run(lambda connection: connection.execute(sql, values).rowcount)
 
-    async def erase(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work``, which deletes, and remove what it deleted from the log as well."""
-        done = await self.run(work)
-
-        def truncate() -> None:
-            if self._connection is not None:
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-        await asyncio.get_running_loop().run_in_executor(self._thread, truncate)
-        return done
+    async def erase(self, sql: str, values: Values) -> int:
+        """Like ``write``, for a statement that deletes: remove what it deleted from the log as well."""
+        number = await self.write(sql, values)
+        await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        return number
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection or self.open()
@@ -95,12 +90,7 @@ class Database:
         return connection
 
     async def aclose(self) -> None:
-        """Close the file and end the thread."""
-
-        def close() -> None:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-        await asyncio.get_running_loop().run_in_executor(self._thread, close)
-        self._thread.shutdown()
+        """End the thread and close the file."""
+        await asyncio.to_thread(self._thread.shutdown)
+        if self._connection is not None:
+            self._connection.close()

@@ -1,8 +1,8 @@
 """The interface between server and model: a prompt, and the steps of its answer."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import CreateResponse, FileSearchToolIn, FunctionToolIn, NamedToolChoice
@@ -84,14 +84,6 @@ class Answer:
 
 
 ModelStep = Thought | Call | Searching | Searched | Answer
-
-
-class Model(Protocol):
-    """Anything that answers a prompt in steps."""
-
-    def respond(self, prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
-        """Yield the steps of the answer to ``prompt``."""
-        ...
 
 
 def prompt_of(request: CreateResponse, items: Sequence[Json]) -> ModelInput:
