@@ -17,7 +17,7 @@ from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
 from chat_app.offline.planning.followups import searched_last, standalone, subjects
-from chat_app.offline.reading.dialogue import Exchange, ToolOutput, decoded, exchanges, fields_of
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
@@ -58,7 +58,7 @@ class ExtractiveModel:
         small_talk = "" if current.outputs else next(matches, "")
         computed, alone = calculations(prompt.functions, turns)
         planned = _calls(question, outputs, prompt, computed, alone=alone)
-        made = [(output.name, fields_of(decoded(output.arguments))) for output in current.outputs]
+        made = [(output.name, output.given) for output in current.outputs]
         calls = [call for call in planned if (call.name, call.arguments) not in made]
         calls = [] if small_talk and not prompt.forced else calls
         if calls:

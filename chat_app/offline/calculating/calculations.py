@@ -86,7 +86,7 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
         if calculator is None:
             continue
         now = calculator.read(text)
-        before = {name: value for name, value in fields_of(decoded(output.arguments)).items() if value is not None}
+        before = {name: value for name, value in output.given.items() if value is not None}
         asked = "needs" in fields_of(decoded(output.output))
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)

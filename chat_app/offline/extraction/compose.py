@@ -60,7 +60,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if on_pair:
         draft.lines(phrases.FROM_GUIDELINES, on_pair)
     noted = opening
-    overdose = any(len(pair.names) < 2 for pair in evidence.pairs)
+    overdose = evidence.on_overdose
     if overdose:
         said = any(pair.said for pair in evidence.pairs)
         # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages on it follow.

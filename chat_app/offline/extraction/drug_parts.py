@@ -90,20 +90,17 @@ def only_parts(text: str) -> bool:
     return bool(term_set(text)) and term_set(text) <= known
 
 
-def names_of(record: EvidenceRecord) -> str:
-    return " ".join((record.name, record.matched_on, *record.brand_names, *record.drug_classes))
-
-
 def label_passages(record: EvidenceRecord, language: Language = "en") -> list[EvidencePassage]:
     """The label of a drug, a passage for each section, with its heading in ``language``."""
     remarks = "; ".join(phrases.filled(one.phrase, language, one.names, one.joint) for one in record.scope)
     name = f"{record.name} ({remarks})" if remarks else record.name
+    names = " ".join((*record.names, *record.drug_classes))
     return [
         EvidencePassage(
             "\n".join(sentences),
             cite=record.cites.get(section, record.cite),
             document=record.name,
-            about=f"{names_of(record)} label {_LABEL.get(section, '')}",
+            about=f"{names} label {_LABEL.get(section, '')}",
             title=phrases.LABEL.format(name=name, section=phrases.section_name(section, language)),
             part=section,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import chain
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import HARMS
@@ -43,11 +44,10 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     if not evidence.pairs:
         return False
     text = fold_name(question.text.replace("+", " plus ").replace("&", " plus "))
-    if understand(question.text).asks_together or any(len(pair.names) < 2 for pair in evidence.pairs):
+    if understand(question.text).asks_together or evidence.on_overdose:
         return True
-    names = {fold_name(name) for one in evidence.named for name in (one.name, one.matched_on, *one.brand_names)}
-    names |= {fold_name(name) for pair in evidence.pairs for name in pair.names}
-    name = f"(?:{'|'.join(map(re.escape, sorted(names - {''}, key=len, reverse=True)))})(?:s|e|en)?"
+    names = {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs)))} - {""}
+    name = f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?:s|e|en)?"
     if _names_only(question.text, names):
         return True
     if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):

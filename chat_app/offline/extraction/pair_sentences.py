@@ -21,8 +21,7 @@ class _Partner:
     """What a sentence may call one medicine or class of a pair."""
 
     def __init__(self, name: str, evidence: Evidence) -> None:
-        records = [one for one in evidence.named if one.name == name]
-        names = [name, *(other for one in records for other in (one.matched_on, *one.brand_names) if other)]
+        names = [name, *(other for one in evidence.named if one.name == name for other in one.names)]
         classes = [part for known, part in evidence.classes if known == name]
         terms = label_terms()
         wordings = terms.phrases_of(terms.groups_of(names, classes) | terms.group_named(name))

@@ -27,8 +27,7 @@ def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
     nothing is said are no subject.
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
-    alone = any(len(pair.names) < 2 for pair in evidence.pairs)
-    for pair in (one for one in evidence.pairs if one.said or len(one.names) < 2 or not alone):
+    for pair in (one for one in evidence.pairs if one.said or len(one.names) < 2 or not evidence.on_overdose):
         stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
         _quoted(draft, stated, aside=aside)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.schema_filling.arguments import fill, fill_each
 from chat_app.offline.schema_filling.schemas import part_of
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.terms import terms
 
-Json = dict[str, Any]
 FunctionKind = Literal["documents", "drugs", "interactions", "other"]
 _QUESTION: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic"})
 _DRUG: Final = re.compile(r"^(?:drug|medication|medicine|generic)(?:_?names?|s)?$", re.IGNORECASE)

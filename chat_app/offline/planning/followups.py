@@ -17,7 +17,7 @@ from typing import Final
 from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.extraction.question import opposite_of
-from chat_app.offline.reading.dialogue import Exchange, ToolOutput, decoded, fields_of
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_scope import is_form_word
@@ -118,7 +118,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
 
 def searched_last(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> tuple[str, list[ToolOutput]]:
     """Return the last of ``readings`` that was searched for, else the first, and the outputs that are not another's."""
-    asked = [fields_of(decoded(output.arguments)).values() for output in outputs]
+    asked = [output.given.values() for output in outputs]
     last = next((reading for reading in reversed(readings) if any(reading in each for each in asked)), readings[0])
     others = set(readings) - {last}
     return last, [output for output, each in zip(outputs, asked, strict=True) if not any(one in each for one in others)]

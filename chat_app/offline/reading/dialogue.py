@@ -8,9 +8,8 @@ from typing import Any, cast
 
 import orjson
 
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.objects import text_of
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,11 @@ class ToolOutput:
     name: str
     arguments: str
     output: str
+
+    @property
+    def given(self) -> Json:
+        """The arguments."""
+        return fields_of(decoded(self.arguments))
 
 
 @dataclass

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from tools.language.folding import fold_name
 from tools.language.quotable_units import term_set
 
-Json = dict[str, Any]
 CONTRAINDICATED: Final = "contraindicated"
 _SHORT_FORM: Final = re.compile(r"(.+?) \(([^()]+)\)(.*)")
 
@@ -68,6 +67,11 @@ class EvidenceRecord:
     def is_named(self) -> bool:
         """True when the question named this drug itself."""
         return self.matched not in {"class", "spelling", "text"}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the drug, with the one that the question used."""
+        return tuple(filter(None, (self.name, self.matched_on, *self.brand_names)))
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,12 @@ class Evidence:
     @property
     def medicines(self) -> list[str]:
         """The names of the drugs that the question names, without their classes."""
-        return [name for one in self.named for name in (one.name, one.matched_on, *one.brand_names) if name]
+        return [name for record in self.named for name in record.names]
+
+    @property
+    def on_overdose(self) -> bool:
+        """True when the labels of one drug were checked alone, for an overdose."""
+        return any(len(pair.names) < 2 for pair in self.pairs)
 
     @property
     def classes(self) -> list[tuple[str, str]]:

@@ -26,11 +26,11 @@ from chat_app.offline.reading.evidence import (
     TitledLines,
     WeightedTerm,
 )
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Found
 from tools.language.quotable_units import sentences, squeeze
 from tools.language.vocabulary.text_language import language_of
 
-Json = dict[str, Any]
 _DRUG_KEY: Final = re.compile(r"drug|medicine|medication|^names?$", re.IGNORECASE)
 _PRODUCT_LISTS: Final = ("routes", "strengths", "brand_names")
 
@@ -49,13 +49,8 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
     return evidence
 
 
-def looked_up(output: ToolOutput) -> str:
-    """Return the drug or drugs that a call asked for; empty for a call about something else."""
-    return asked_for(fields_of(decoded(output.arguments)))
-
-
 def asked_for(arguments: Json) -> str:
-    """Return the argument that names a drug, or several."""
+    """Return the drug or drugs that ``arguments`` name; empty for a call about something else."""
     value = next((value for key, value in arguments.items() if _DRUG_KEY.search(key) and value), "")
     return phrases.listed([str(part) for part in value]) if isinstance(value, list) else str(value)
 
@@ -76,7 +71,7 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
         records = [_whole_label(fields, results)] if "generic_name" in fields and results else map(_record, results)
         evidence.lookups.append(
             Lookup(
-                looked_up(output),
+                asked_for(output.given),
                 tuple(records),
                 _texts(fields.get("did_you_mean")),
                 absent=_text(fields.get("note")) if fields.get("absent") is True else "",
