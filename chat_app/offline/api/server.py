@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
@@ -47,7 +48,8 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.response_store = store = ResponseStore(database)
     runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
     app.state.responses = ResponseService(config, store, search, runner)
-    app.state.embedder = embeddings_api.LocalEmbedder(config.embeddings)
+    app.state.embed = None if config.embeddings is None else _embed_with(config.embeddings)
+    app.state.embedding = asyncio.Lock()
     for api in (responses_api, files_api, vector_stores_api, embeddings_api):
         app.include_router(api.router, responses=ERRORS)
     app.include_router(responses_socket.router)
@@ -64,6 +66,13 @@ def create_app(config: OfflineConfig) -> FastAPI:
     return app
 
 
+def _embed_with(model: Path) -> Callable[[Sequence[str]], list[list[float]]]:
+    # Imported here because a server without a model does not need the guideline library.
+    from tools.embeddings.embedders import OnnxEmbedder
+
+    return OnnxEmbedder(model).embed
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     await _expire(app)
@@ -74,7 +83,6 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     housekeeping.cancel()
     await app.state.vector_stores.aclose()
     await app.state.responses.aclose()
-    app.state.embedder.close()
     await app.state.database.aclose()
 
 

@@ -65,10 +65,7 @@ async def search(store_id: str, body: SearchVectorStore, request: Request) -> Re
     """Search the chunks of a vector store."""
     found: VectorSearch = request.app.state.vector_search
     queries = [body.query] if isinstance(body.query, str) else body.query
-    threshold = body.ranking_options.score_threshold if body.ranking_options else 0.0
-    results = await found.search(
-        [store_id], queries, most=body.max_num_results, filters=body.filters, threshold=threshold
-    )
+    results = await found.search([store_id], queries, body.max_num_results, body.filters, body.ranking_options)
     data = [
         {
             "file_id": item.file_id,

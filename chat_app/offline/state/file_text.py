@@ -8,6 +8,7 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -72,11 +73,8 @@ def _head(path: Path) -> bytes:
 
 def _decoded(path: Path) -> str:
     data = path.read_bytes()
-    for encoding in ("utf-8-sig", "utf-16") if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig",):
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
+    with suppress(UnicodeDecodeError):
+        text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
         if "\x00" not in text:
             return text
     raise UnreadableFileError("The file is not text in UTF-8, and not a PDF, DOCX or HTML file.")

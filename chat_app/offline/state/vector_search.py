@@ -13,7 +13,7 @@ from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_store import touch
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Found
-from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter
+from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter, RankingOptions
 from tools.language.terms import terms
 
 _CONSIDERED: Final = 3
@@ -59,17 +59,16 @@ class VectorSearch:
 
     async def hosted(self, tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
         """Run a file_search tool. Raises ``ApiError`` when a store is unknown or has expired."""
-        options = tool.ranking_options
-        return await self.search(
-            tool.vector_store_ids,
-            queries,
-            most=tool.max_num_results or DEFAULT_RESULTS,
-            filters=tool.filters,
-            threshold=options.score_threshold if options else 0.0,
-        )
+        most = tool.max_num_results or DEFAULT_RESULTS
+        return await self.search(tool.vector_store_ids, queries, most, tool.filters, tool.ranking_options)
 
     async def search(
-        self, store_ids: Sequence[str], queries: Sequence[str], *, most: int, filters: Filter | None, threshold: float
+        self,
+        store_ids: Sequence[str],
+        queries: Sequence[str],
+        most: int,
+        filters: Filter | None,
+        ranking: RankingOptions | None,
     ) -> list[Found]:
         """Return the best chunks for any of ``queries``, best first; scores are between 0 and 1."""
 
@@ -85,7 +84,7 @@ class VectorSearch:
             return best
 
         found = (await self._database.run(read)).values()
-        kept = [item for item in found if item.score >= threshold]
+        kept = [item for item in found if not ranking or item.score >= ranking.score_threshold]
         return sorted(kept, key=lambda item: -item.score)[:most]
 
 

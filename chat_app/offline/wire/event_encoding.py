@@ -10,6 +10,7 @@ from typing import Final
 import orjson
 
 from chat_app.offline.wire.errors import Json
+from chat_app.offline.wire.objects import usage
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 TERMINAL: Final = frozenset({"completed", "incomplete", "failed"})
@@ -69,17 +70,11 @@ def replay(response: Json) -> Iterator[Json]:
 
 
 def _replayed(response: Json) -> Iterator[Json]:
-    unused = {
-        **response["usage"],
-        "output_tokens": 0,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": response["usage"]["input_tokens"],
-    }
     started = {
         **response,
         "status": "in_progress",
         "output": [],
-        "usage": unused,
+        "usage": usage(response["usage"]["input_tokens"], []),
         "completed_at": None,
         "error": None,
         "incomplete_details": None,
