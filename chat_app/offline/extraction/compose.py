@@ -23,7 +23,7 @@ from chat_app.offline.extraction.drug_parts import (
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.pair_sentences import pair_sentences
-from chat_app.offline.extraction.pairs import add_pairs, did_you_mean
+from chat_app.offline.extraction.pairs import add_pairs
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
@@ -87,7 +87,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     _empty_handed(draft, evidence, nothing=draft.text == opening and not offers)
     if selection.answers:
         _not_loaded(draft, evidence)
-    return draft.answer()
+    return Answer(draft.text, tuple(draft.citations))
 
 
 def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
@@ -267,4 +267,4 @@ def _offered_names(draft: Draft, evidence: Evidence) -> None:
     offered = list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions))
     if offered and not evidence.pairs:
         draft.say(phrases.NO_NAME)
-        draft.paragraph(did_you_mean(draft, offered[:3]))
+        draft.say(phrases.DID_YOU_MEAN, "or", names=offered[:3])

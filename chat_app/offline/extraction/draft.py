@@ -9,7 +9,7 @@ from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.reading.evidence import EvidencePassage
-from chat_app.offline.wire.model import Answer, FileMark
+from chat_app.offline.wire.model import FileMark
 from tools.language.quotable_units import Unit
 from tools.language.vocabulary.common_words import Language
 
@@ -48,10 +48,6 @@ class Draft:
                 # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
                 self.text += "\n\n- " if opens else "\n- "
                 self._cited("; ".join(unit.cells) or unit.text, source)
-
-    def answer(self) -> Answer:
-        """Return the finished answer."""
-        return Answer(self.text, tuple(self.citations))
 
     def _row(self, unit: Unit, source: EvidencePassage, *, opens: bool) -> None:
         if opens and unit.table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -40,7 +39,8 @@ def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
         _noted(draft, note, pairs)
     for lookup in evidence.lookups if evidence.pairs else ():
         if lookup.suggestions and not lookup.records:
-            draft.paragraph(f"{lookup.asked}: {did_you_mean(draft, lookup.suggestions)}")
+            names = {"names": lookup.suggestions}
+            draft.paragraph(f"{lookup.asked}: {phrases.filled(phrases.DID_YOU_MEAN, draft.language, names, 'or')}")
 
 
 def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
@@ -66,24 +66,17 @@ def _statements(draft: Draft, pair: Pair, *, aside: bool) -> list[tuple[str, Evi
 
     Aside, where something else is asked for, these are every contraindication and a few others.
     """
-    lines: list[tuple[str, EvidencePassage]] = []
-    kinds: list[tuple[bool, str]] = []
-    for record in pair.said:
-        for passage in label_passages(record, draft.language):
-            found = passage.text.split("\n")
-            lines += [(line, passage) for line in found]
-            kinds += [(aside and record.severity != CONTRAINDICATED, passage.document)] * len(found)
-    most = _MOST_ASIDE + sum(not other for other, _ in kinds) if aside else _MOST_OF_A_PAIR
+    lines = [
+        (aside and record.severity != CONTRAINDICATED, line, passage)
+        for record in pair.said
+        for passage in label_passages(record, draft.language)
+        for line in passage.text.split("\n")
+    ]
+    most = _MOST_ASIDE + sum(not other for other, _, _ in lines) if aside else _MOST_OF_A_PAIR
     turns: Counter[tuple[bool, str]] = Counter()
     in_turn: list[tuple[bool, int, int]] = []
-    for place, kind in enumerate(kinds):
-        in_turn.append((kind[0], turns[kind], place))
-        turns[kind] += 1
+    for place, (other, _, passage) in enumerate(lines):
+        in_turn.append((other, turns[other, passage.document], place))
+        turns[other, passage.document] += 1
     chosen = sorted((other, place) for other, _, place in sorted(in_turn)[:most])
-    return [lines[place] for _, place in chosen]
-
-
-def did_you_mean(draft: Draft, names: Sequence[str]) -> str:
-    """Return the question whether one of ``names`` is meant."""
-    said = partial(phrases.said, language=draft.language)
-    return said(phrases.DID_YOU_MEAN).format(names=phrases.listed(list(names), said("or")))
+    return [lines[place][1:] for _, place in chosen]
