@@ -43,10 +43,6 @@ DRUG_CLASS: Final = "Drug classes of {name}: {names}."
 FIELDS: Final = "{tool} returned:"
 FAILED: Final = "{names} gave no result, so this answer may be incomplete. The opened step says why."
 NO_NAME: Final = "The drug database has no medicine spelt that way."
-NO_INTERACTION: Final = (
-    "The labels of {names} in the drug database do not mention each other. "
-    "That is no evidence that the combination is safe."
-)
 DID_YOU_MEAN: Final = "Did you mean {names}?"
 
 SEARCHING: Final = "Searching {places}."

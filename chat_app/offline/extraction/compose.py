@@ -21,9 +21,7 @@ from chat_app.offline.extraction.drug_parts import (
     label_passages,
     record_parts,
 )
-from chat_app.offline.extraction.medicine_relation import asks_combination
-from chat_app.offline.extraction.pair_sentences import pair_sentences
-from chat_app.offline.extraction.pairs import add_pairs
+from chat_app.offline.extraction.pairs import add_pairs, asks_combination, pair_sentences
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select

@@ -1,22 +1,91 @@
-"""Adds what labels say of pairs of medicines to an answer."""
+"""What an answer says of medicines taken together: statements of labels, and sentences of guidelines that name both.
+
+Labels' statements on a pair lead the answer only where the question asks about taking them together. "How do I switch
+from … to …?" and "… or … in renal impairment?" name alternatives: what they ask for comes first.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.extraction.draft import Draft
-from chat_app.offline.extraction.drug_parts import label_passages
+from chat_app.offline.extraction.drug_parts import HARMS, label_passages
+from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, EvidencePassage, Pair
-from tools.language.quotable_units import Unit
+from tools.drug_database.labels.interaction_parties import is_telling
+from tools.drug_database.labels.interactions import tells_combination
+from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
+from tools.drug_database.labels.severity import SEVERITIES, severity_of
+from tools.drug_database.names.foreign_names import international_key
+from tools.drug_database.names.query_words import JOINING, understand
+from tools.language.folding import fold_name
+from tools.language.quotable_units import Unit, units
+from tools.language.vocabulary.clinical_vocabulary import translations
+from tools.language.vocabulary.text_language import language_of
 
+_INSTEAD: Final = re.compile(
+    r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
+    r"|versus|vs|compar\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
+    r"|vergleich\w*|cambi\w*|en lugar|en vez)\b"
+)
+_BESIDE: Final = (
+    "with|on|plus|add|added|adding|while|alongside|takes|taking|take|receives|receiving|using"
+    "|mit|unter|neben|zu|nimmt|einnimmt|bekommt|erhalt|con|toma|tomando"
+)
+"""Words before a medicine that is taken beside another."""
+_CHOICE: Final = "or|oder|better|besser|preferred|bevorzugt"
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
+_MOST_SENTENCES: Final = 3
+"""Sentences quoted for one pair."""
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+
+
+def asks_combination(question: Question, evidence: Evidence, *, answered: bool) -> bool:
+    """Return whether the pairs of ``evidence`` are what ``question`` asks about.
+
+    Args:
+        question: The question.
+        evidence: What the searches found.
+        answered: Whether a quote answers what the question asks beside the names.
+    """
+    if not evidence.pairs:
+        return False
+    text = fold_name(question.text.replace("+", " plus ").replace("&", " plus "))
+    if understand(question.text).asks_together or evidence.on_overdose:
+        return True
+    names = {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs)))} - {""}
+    name = f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?:s|e|en)?"
+    if _names_only(question.text, names):
+        return True
+    if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
+        return False
+    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
+        return True
+    if re.search(rf"\b(?:{_CHOICE})\b", text):
+        return False
+    # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
+    severities = {said.severity for pair in evidence.pairs for said in pair.said}
+    if question.sections - HARMS == frozenset({"dosage"}) and severities & {CONTRAINDICATED, "avoid", "adjust dose"}:
+        return True
+    return question.names_alone or not (question.sections - HARMS or answered)
+
+
+def _names_only(text: str, names: Collection[str]) -> bool:
+    """Return whether ``text`` says nothing beside ``names``, which are folded; its words may be German or Spanish."""
+    words = understand(text).words
+    known = JOINING.union(*(name.split() for name in names))
+    for one in translations(words, language_of(text)):
+        if any(known.issuperset(fold_name(term).split()) for term in one.terms):
+            known = known.union(words[one.start : one.end])
+    return set(map(international_key, known)).issuperset(map(international_key, words))
 
 
 def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
@@ -32,7 +101,7 @@ def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
         _quoted(draft, stated, aside=aside)
         if pair.note and shared.said:
             _noted(draft, pair.note, [pair.names])
-        elif pair.note or not pair.said:
+        elif pair.note:
             noted.setdefault(pair.note, []).append(pair.names)
         _quoted(draft, shared, aside=aside)
     for note, pairs in noted.items():
@@ -46,10 +115,7 @@ def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
 def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
     """Add a note with the pairs that it is about; an overdose is about no pair."""
     named = [" + ".join(names) for names in pairs if len(names) > 1]
-    if note:
-        draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
-    else:
-        draft.say(phrases.NO_INTERACTION, names=named)
+    draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
 
 
 def _quoted(draft: Draft, pair: Pair, *, aside: bool) -> None:
@@ -80,3 +146,48 @@ def _statements(draft: Draft, pair: Pair, *, aside: bool) -> list[tuple[str, Evi
         turns[other, passage.document] += 1
     chosen = sorted((other, place) for other, _, place in sorted(in_turn)[:most])
     return [lines[place][1:] for _, place in chosen]
+
+
+class _Partner:
+    """What a sentence may call one medicine or class of a pair."""
+
+    def __init__(self, name: str, evidence: Evidence) -> None:
+        names = [name, *(other for one in evidence.named if one.name == name for other in one.names)]
+        classes = [part for known, part in evidence.classes if known == name]
+        terms = label_terms()
+        wordings = terms.phrases_of(terms.groups_of(names, classes) | terms.group_named(name))
+        self._phrases = {tokens(one): one for one in (*names, *classes, *wordings) if is_telling(one)}
+
+    def places(self, words: Tokens, other: _Partner) -> list[tuple[int, int]]:
+        """Return where ``words`` name the medicine by something that ``other`` is not called, too."""
+        own = PhraseIndex((one, one) for key, one in self._phrases.items() if key not in other._phrases)
+        return [(start, end) for start, end, _ in own.find(words)]
+
+
+def pair_sentences(evidence: Evidence) -> Sequence[tuple[Unit, EvidencePassage]]:
+    """Return the sentences of guidelines that say something of a pair of ``evidence``, the gravest of each first."""
+    found: dict[str, tuple[Unit, EvidencePassage]] = {}
+    for pair in (one for one in evidence.pairs if len(one.names) == 2):
+        one, other = (_Partner(name, evidence) for name in pair.names)
+        said = sorted(_on(evidence, one, other), key=lambda each: SEVERITIES.index(_severity(each[0])))
+        found.update((unit.text, (unit, passage)) for unit, passage in said[:_MOST_SENTENCES] if unit.text not in found)
+    return list(found.values())
+
+
+def _severity(unit: Unit) -> str:
+    return severity_of(unit.text, "interactions")
+
+
+def _on(evidence: Evidence, one: _Partner, other: _Partner) -> Iterator[tuple[Unit, EvidencePassage]]:
+    for passage in evidence.passages:
+        for unit in units(passage.text):
+            words = tokens(unit.text)
+            if not unit.table and tells_combination(unit.text) and _names_both(words, one, other):
+                yield unit, passage
+
+
+def _names_both(words: Tokens, one: _Partner, other: _Partner) -> bool:
+    """Return whether ``words`` name both, and not as alternatives: "an ACE inhibitor or an ARB with a diuretic"."""
+    pairs = [sorted((first, second)) for first in one.places(words, other) for second in other.places(words, one)]
+    between = [set(words[first[1] : second[0]]) - _ARTICLES for first, second in pairs]
+    return bool(between) and {"or"} not in between
