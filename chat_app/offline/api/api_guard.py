@@ -19,7 +19,6 @@ from chat_app.offline.wire.errors import ApiError
 _PATIENCE: Final = 10.0
 """Seconds to wait for the rest of a refused body."""
 _OPEN: Final = frozenset({"/healthz", "/openapi.json"})
-_CLOSE: Final = {"connection": "close"}
 
 
 class ApiGuard:
@@ -36,45 +35,33 @@ class ApiGuard:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        refusal = None if scope["path"] in _OPEN else self._refusal(headers)
-        if scope["type"] == "http":
-            await self._http(scope, receive, _with_request_id(send), headers, refusal)
-        elif refusal is not None:
-            await send({"type": "websocket.close", "code": 1008, "reason": "a bearer key is required"})
+        refusal = None if scope["path"] in _OPEN else self._refusal(Headers(scope=scope))
+        if scope["type"] == "websocket":
+            if refusal is None:
+                await self._app(scope, receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008, "reason": "a bearer key is required"})
+            return
+        limit, send = self._max_upload if scope["path"] == "/v1/files" else self._max_body, _with_request_id(send)
+        if refusal is None:
+            await self._app(scope, _limited(receive, limit), send)
         else:
-            await self._app(scope, receive, send)
-
-    async def _http(
-        self, scope: Scope, receive: Receive, send: Send, headers: Headers, refusal: ApiError | None
-    ) -> None:
-        limit = self._max_upload if scope["path"] == "/v1/files" else self._max_body
-        declared = headers.get("content-length", "0")
-        if refusal is None and declared.isdecimal() and int(declared) > limit:
-            refusal = _too_large(limit)
-        if refusal is not None:
             await _read_away(receive, 4 * limit)
             await error_response(refusal)(scope, receive, send)
-        else:
-            await self._app(scope, _limited(receive, limit), send)
 
     def _refusal(self, headers: Headers) -> ApiError | None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not given.strip():
-            return ApiError(
-                401,
-                "You didn't provide an API key. Send one in an Authorization header: `Authorization: Bearer KEY`.",
-                code="missing_api_key",
-                headers=_CLOSE,
-            )
+            said = "You didn't provide an API key. Send one in an Authorization header: `Authorization: Bearer KEY`."
+            return _refused(401, said, "missing_api_key")
         if self._key is not None and not hmac.compare_digest(given.strip().encode(), self._key.encode()):
-            return ApiError(
-                401,
-                "Incorrect API key provided. The server expects the key in its ASCLEPIUS_OFFLINE_KEY.",
-                code="invalid_api_key",
-                headers=_CLOSE,
-            )
+            said = "Incorrect API key provided. The server expects the key in its ASCLEPIUS_OFFLINE_KEY."
+            return _refused(401, said, "invalid_api_key")
         return None
+
+
+def _refused(status: int, message: str, code: str) -> ApiError:
+    return ApiError(status, message, code=code, headers={"connection": "close"})
 
 
 async def _read_away(receive: Receive, most: int) -> None:
@@ -89,10 +76,6 @@ async def _read_away(receive: Receive, most: int) -> None:
                     return
 
 
-def _too_large(limit: int) -> ApiError:
-    return ApiError(413, f"The request is larger than {limit} bytes.", code="request_too_large", headers=_CLOSE)
-
-
 def _limited(receive: Receive, limit: int) -> Receive:
     read = 0
 
@@ -101,8 +84,9 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > limit:
-            await _read_away(receive, 4 * limit)
-            raise _too_large(limit)
+            if message.get("more_body"):
+                await _read_away(receive, 4 * limit)
+            raise _refused(413, f"The request is larger than {limit} bytes.", "request_too_large")
         return message
 
     return limited

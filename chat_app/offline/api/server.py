@@ -42,7 +42,7 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app = FastAPI(title="Asclepius offline model server", lifespan=_lifespan, docs_url=None, redoc_url=None)
     app.state.config = config
     app.state.database = database
-    app.state.files = files = FileStore(database, config.data_dir / "files", most_bytes=config.max_file)
+    app.state.files = files = FileStore(database, config.data_dir / "files")
     app.state.vector_stores = VectorStoreState(database, files)
     app.state.vector_search = search = VectorSearch(database)
     app.state.response_store = store = ResponseStore(database)

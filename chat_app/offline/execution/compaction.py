@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 from pydantic import TypeAdapter
 
-from chat_app.offline.wire.errors import ApiError, Json
+from chat_app.offline.wire.errors import Json, invalid
 from chat_app.offline.wire.objects import new_id, stored_item, text_of
 from chat_app.offline.wire.wire_items import MessageIn
 
@@ -54,10 +54,6 @@ def _unsealed(sealed: str) -> list[Json]:
         text = zlib.decompressobj().decompress(base64.b64decode(sealed, validate=True), _MOST_BYTES)
         messages = _MESSAGES.validate_python(orjson.loads(text))
     except (zlib.error, ValueError):
-        raise ApiError(
-            400,
-            "The compaction was not made by this server, or is damaged.",
-            param="input",
-            code="invalid_encrypted_content",
-        ) from None
+        message = "The compaction was not made by this server, or is damaged."
+        raise invalid(message, "input", "invalid_encrypted_content") from None
     return [stored_item(message) for message in messages]

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from chat_app.offline.wire.errors import ApiError, Json
+from chat_app.offline.wire.errors import ApiError, Json, invalid
 from chat_app.offline.wire.objects import count_tokens, stored_item, text_of
 from chat_app.offline.wire.wire_items import Input, ItemReference, MessageIn
 
@@ -53,12 +53,8 @@ def fit_window(items: list[Json], window: int, *, truncate: bool) -> list[Json]:
     if total <= window:
         return items
     if not truncate:
-        raise ApiError(
-            400,
-            f"Your input exceeds the context window of this model ({window} tokens).",
-            param="input",
-            code="context_length_exceeded",
-        )
+        message = f"Your input exceeds the context window of this model ({window} tokens)."
+        raise invalid(message, "input", "context_length_exceeded")
     first = 0
     while total > window and first < len(items) - 1:
         total -= sizes[first]

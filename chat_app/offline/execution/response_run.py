@@ -178,8 +178,7 @@ class TurnRunner:
     def _item(self, step: ModelStep, turn: ResponseTurn, pending: Json | None) -> Json:
         match step:
             case Thought(text):
-                wanted = "reasoning.encrypted_content" in turn.include
-                return objects.reasoning_item(text, objects.sealed(text) if wanted else None)
+                return objects.reasoning_item(text, sealed="reasoning.encrypted_content" in turn.include)
             case Call(name, arguments):
                 return objects.function_call_item(name, orjson.dumps(arguments).decode())
             case Searching(queries):

@@ -145,7 +145,7 @@ class ResponseService:
 
 def _check_given(*given: object) -> None:
     if all(value is None for value in given):
-        raise ApiError(400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter")
+        raise invalid("Missing required parameter: 'input'.", "input", "missing_required_parameter")
 
 
 def _chosen(choice: ToolChoice | None) -> set[tuple[object, object]]:

@@ -7,20 +7,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from chat_app.offline.state.state_database import Database
-from chat_app.offline.wire.errors import ApiError, Json, not_found
+from chat_app.offline.wire.errors import Json, not_found
 from chat_app.offline.wire.objects import new_id, now
 
 
 class FileStore:
     """Files by id. A file is listed only when all of its bytes are on disk."""
 
-    def __init__(self, database: Database, folder: Path, *, most_bytes: int) -> None:
+    def __init__(self, database: Database, folder: Path) -> None:
         self._database = database
         self._folder = folder
-        self._most_bytes = most_bytes
 
     async def add(self, filename: str, purpose: str, pieces: AsyncIterator[bytes], *, expires_in: int | None) -> Json:
-        """Store a file. Raises ``ApiError`` 413 when it exceeds the limit; nothing is stored then."""
+        """Store a file; nothing is stored when its pieces end in an error."""
         file_id = new_id("file")
         target = self.path(file_id)
         part = target.with_suffix(".part")
@@ -41,10 +40,7 @@ class FileStore:
         size = 0
         with part.open("wb") as out:
             async for piece in pieces:
-                size += len(piece)
-                if size > self._most_bytes:
-                    raise ApiError(413, f"The file is larger than {self._most_bytes} bytes.", param="file")
-                await asyncio.to_thread(out.write, piece)
+                size += await asyncio.to_thread(out.write, piece)
             await asyncio.to_thread(os.fsync, out.fileno())
         return size
 

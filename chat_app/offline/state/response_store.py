@@ -7,7 +7,7 @@ from typing import Final
 import orjson
 
 from chat_app.offline.state.state_database import Database
-from chat_app.offline.wire.errors import ApiError, Json, not_found
+from chat_app.offline.wire.errors import Json, invalid, not_found
 from chat_app.offline.wire.objects import now
 
 RETENTION: Final = 30 * 24 * 3600
@@ -92,12 +92,8 @@ class ResponseStore:
         """
         rows = await self._database.rows(_CHAIN, {"id": response_id, "longest": LONGEST_CHAIN})
         if not rows:
-            raise ApiError(
-                400,
-                f"Previous response with id '{response_id[:80]}' not found.",
-                param="previous_response_id",
-                code="previous_response_not_found",
-            )
+            message = f"Previous response with id '{response_id[:80]}' not found."
+            raise invalid(message, "previous_response_id", "previous_response_not_found")
         items: list[Json] = []
         for row in rows:
             items += orjson.loads(row["input"])

@@ -14,7 +14,7 @@ import orjson
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.state.file_text import UnreadableFileError, chunks, text_of_file
 from chat_app.offline.state.state_database import Database
-from chat_app.offline.wire.errors import ApiError, Json, not_found
+from chat_app.offline.wire.errors import ApiError, Json, invalid, not_found
 from chat_app.offline.wire.objects import new_id, now
 from chat_app.offline.wire.wire_stores import AddFile, CreateVectorStore, UpdateVectorStore
 
@@ -200,7 +200,7 @@ def touch(connection: sqlite3.Connection, store_id: str) -> Json:
     """Return a store, and record its use. Raises ``ApiError``: 404 for an unknown one, 400 for an expired one."""
     found = _store(connection, store_id)
     if found["status"] == "expired":
-        raise ApiError(400, f"Vector store {store_id[:80]} has expired.", param="vector_store_ids", code="expired")
+        raise invalid(f"Vector store {store_id[:80]} has expired.", "vector_store_ids", "expired")
     connection.execute("UPDATE vector_stores SET last_active_at = ? WHERE id = ?", (now(), store_id))
     return found
 

@@ -49,11 +49,9 @@ def from_validation(errors: Sequence[ErrorDetails]) -> ApiError:
     param = _path(first["loc"])
     match first["type"]:
         case "missing":
-            return ApiError(
-                400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter"
-            )
+            return invalid(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
         case "extra_forbidden":
-            return ApiError(400, f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
+            return invalid(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
         case "json_invalid":
             return ApiError(400, "We could not parse the JSON body of your request.")
         case "union_tag_invalid":

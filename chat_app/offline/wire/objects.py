@@ -5,13 +5,18 @@ import re
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn, SchemaFormat
 from chat_app.offline.wire.wire_items import InputItem, MessageIn
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
+_WITHOUT: Final[dict[str, Json]] = {
+    "output_text": {"annotations": [], "logprobs": []},
+    "input_image": {"detail": "auto"},
+}
+"""What a part of a message has where its sender left it out."""
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
@@ -115,19 +120,10 @@ def function_call_item(name: str, arguments: str) -> Json:
     }
 
 
-def reasoning_item(summary: str, encrypted: str | None = None) -> Json:
-    """Return a reasoning item with a summary."""
-    item: Json = {
-        "type": "reasoning",
-        "id": new_id("rs"),
-        "summary": [{"type": "summary_text", "text": summary}] if summary else [],
-    }
-    return item if encrypted is None else item | {"encrypted_content": encrypted}
-
-
-def sealed(text: str) -> str:
-    """Encode reasoning as the opaque string that clients without stored responses send back."""
-    return base64.b64encode(text.encode()).decode()
+def reasoning_item(summary: str, *, sealed: bool) -> Json:
+    """Return a reasoning item, with the opaque string that clients send back if nothing is stored."""
+    item: Json = {"type": "reasoning", "id": new_id("rs"), "summary": [{"type": "summary_text", "text": summary}]}
+    return item | {"encrypted_content": base64.b64encode(summary.encode()).decode()} if sealed else item
 
 
 def file_search_item(queries: list[str], results: list[Json] | None) -> Json:
@@ -186,28 +182,11 @@ def stored_item(item: InputItem) -> Json:
     }
     body["id"] = body.get("id") or new_id(prefixes.get(item.type or "", "item"))
     if isinstance(item, MessageIn):
-        if isinstance(item.content, str):
-            body["content"] = [_text_part(item.role, item.content)]
-        else:
-            body["content"] = [_listed_part(part) for part in body["content"]]
+        kind = "output_text" if item.role == "assistant" else "input_text"
+        parts = [{"type": kind, "text": item.content}] if isinstance(item.content, str) else body["content"]
+        body["content"] = [_WITHOUT.get(part["type"], {}) | part for part in parts]
     if item.type in {"message", "function_call", "function_call_output"}:
         body["status"] = body.get("status") or "completed"
     if item.type == "reasoning":
         body.setdefault("summary", [])
     return body
-
-
-def _text_part(role: str, text: str) -> Json:
-    if role == "assistant":
-        return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {"type": "input_text", "text": text}
-
-
-def _listed_part(part: Json) -> Json:
-    match part["type"]:
-        case "output_text":
-            return {"annotations": [], "logprobs": []} | part
-        case "input_image":
-            return {"detail": "auto"} | part
-        case _:
-            return part
