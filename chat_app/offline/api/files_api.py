@@ -8,12 +8,13 @@ from fastapi.responses import FileResponse
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from chat_app.offline.api.listing import ListQuery, json_response, page_of
+from chat_app.offline.api.listing import ListQuery, from_state, json_response, page_of
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.wire.errors import invalid
 
 Purpose = Literal["assistants", "batch", "fine-tune", "vision", "user_data", "evals"]
 router = APIRouter(prefix="/v1/files")
+Store = Annotated[FileStore, from_state("files")]
 _PIECE = 1024 * 1024
 
 
@@ -24,14 +25,11 @@ class FileListQuery(ListQuery):
     purpose: str | None = None
 
 
-def _store(request: Request) -> FileStore:
-    store: FileStore = request.app.state.files
-    return store
-
-
 @router.post("")
 async def upload(
     request: Request,
+    store: Store,
+    *,
     file: Annotated[UploadFile, File()],
     purpose: Annotated[Purpose, Form()],
     anchor: Annotated[Literal["created_at"] | SkipJsonSchema[None], Form(alias="expires_after[anchor]")] = None,
@@ -46,7 +44,7 @@ async def upload(
         if value == "" and field in {"expires_after[anchor]", "expires_after[seconds]"}:
             raise invalid(f"Invalid value for '{field}': it is empty.", field)
     name = (file.filename or "file").replace("\\", "/").rsplit("/", 1)[-1][:255]
-    return json_response(await _store(request).add(name, purpose, _pieces(file), expires_in=seconds))
+    return json_response(await store.add(name, purpose, _pieces(file), expires_in=seconds))
 
 
 async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
@@ -55,26 +53,26 @@ async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
 
 
 @router.get("")
-async def list_files(request: Request, page: Annotated[FileListQuery, Query()]) -> Response:
+async def list_files(store: Store, page: Annotated[FileListQuery, Query()]) -> Response:
     """List files, newest first unless asked otherwise."""
-    return json_response(page_of(await _store(request).all(page.purpose), page))
+    return json_response(page_of(await store.all(page.purpose), page))
 
 
 @router.get("/{file_id}")
-async def retrieve(file_id: str, request: Request) -> Response:
+async def retrieve(file_id: str, store: Store) -> Response:
     """Return a file's metadata."""
-    return json_response(await _store(request).get(file_id))
+    return json_response(await store.get(file_id))
 
 
 @router.get("/{file_id}/content")
-async def content(file_id: str, request: Request) -> Response:
+async def content(file_id: str, store: Store) -> Response:
     """Return a file's bytes."""
-    await _store(request).get(file_id)
-    return FileResponse(_store(request).path(file_id), media_type="application/octet-stream")
+    await store.get(file_id)
+    return FileResponse(store.path(file_id), media_type="application/octet-stream")
 
 
 @router.delete("/{file_id}")
-async def delete(file_id: str, request: Request) -> Response:
+async def delete(file_id: str, store: Store) -> Response:
     """Delete a file, also from every vector store."""
-    await _store(request).delete(file_id)
+    await store.delete(file_id)
     return json_response({"id": file_id, "object": "file", "deleted": True})

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
 import orjson
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +19,15 @@ def json_response(body: Any) -> Response:
 def error_response(error: ApiError) -> Response:
     """Return ``error`` as a JSON response with its headers."""
     return Response(orjson.dumps(error.body), error.status_code, error.headers, "application/json")
+
+
+def from_state(name: str) -> Any:
+    """Return the dependency of a route on the app's object ``name``."""
+
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(found)
 
 
 class ListQuery(BaseModel):
