@@ -25,7 +25,9 @@ from chat_app.offline.wire.model import (
     Searched,
     Searching,
     Thought,
+    prompt_of,
 )
+from chat_app.offline.wire.requests import CreateResponse
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +41,10 @@ class ResponseTurn:
     ``read`` are the items it is answered from; ``input_items`` are those that its request added.
     """
 
-    def __init__(self, response: Json, input_items: list[Json], *, include: frozenset[str], read: list[Json]) -> None:
+    def __init__(self, request: CreateResponse, response: Json, input_items: list[Json], read: list[Json]) -> None:
+        self.request = request
         self.response = response
         self.input_items = input_items
-        self.include = include
         self.read = read
         self.cancelled = False
         self.ended = False
@@ -117,15 +119,15 @@ class TurnRunner:
         self._search = search
         self._delta_seconds = delta_seconds
 
-    async def run(self, turn: ResponseTurn, prompt: ModelInput, *, paced: bool) -> None:
+    async def run(self, turn: ResponseTurn) -> None:
         """Run ``turn`` to its end. An error of the model ends it as failed and is not raised."""
-        response = turn.response
+        response, prompt = turn.response, prompt_of(turn.request, turn.read)
         response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
         try:
             response["status"] = "in_progress"
             turn.publish({"type": "response.created", "response": response})
             turn.publish({"type": "response.in_progress", "response": response})
-            await self._answer(turn, prompt, paced=paced)
+            await self._answer(turn, prompt)
             _finish(response)
         except asyncio.CancelledError:
             response["status"] = "cancelled"
@@ -140,22 +142,14 @@ class TurnRunner:
             where = "".join(traceback.format_tb(error.__traceback__))
             logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
             fail(response, "The server had an error while processing your request.")
-        await self._end(turn)
-
-    async def _end(self, turn: ResponseTurn) -> None:
-        response = turn.response
         if response["store"]:
-            try:
-                await self._store.save(response, turn.input_items)
-            except ApiError as error:
-                fail(response, error.detail)
+            await self._store.save(response, turn.input_items)
         turn.publish({"type": f"response.{response['status']}", "response": response})
         turn.end()
 
-    async def _answer(self, turn: ResponseTurn, prompt: ModelInput, *, paced: bool) -> None:
+    async def _answer(self, turn: ResponseTurn, prompt: ModelInput) -> None:
         response = turn.response
-        limit = response["max_output_tokens"]
-        left: int | None = limit
+        left: int | None = turn.request.max_output_tokens
         pending: Json | None = None
         async for step in self._model.respond(prompt, self._search):
             item = self._item(step, turn, pending)
@@ -169,31 +163,32 @@ class TurnRunner:
                 left = _fit(item, left)
             is_cut = left is not None and left < 0
             if not (is_cut and item["type"] == "function_call"):
-                await self._stream(turn, item, index, paced=paced)
+                await self._stream(turn, item, index)
                 response["output"] = [*response["output"], item]
             if is_cut:
                 response["status"] = "incomplete"
                 break
 
     def _item(self, step: ModelStep, turn: ResponseTurn, pending: Json | None) -> Json:
+        include = turn.request.include or ()
         match step:
             case Thought(text):
-                return objects.reasoning_item(text, sealed="reasoning.encrypted_content" in turn.include)
+                return objects.reasoning_item(text, sealed="reasoning.encrypted_content" in include)
             case Call(name, arguments):
                 return objects.function_call_item(name, orjson.dumps(arguments).decode())
             case Searching(queries):
                 return objects.file_search_item(list(queries), None)
             case Searched(results):
-                wanted = "file_search_call.results" in turn.include
+                wanted = "file_search_call.results" in include
                 shown = [asdict(found) | {"score": round(found.score, 4)} for found in results]
                 return (pending or {}) | {"results": shown if wanted else None}
             case Answer(text, citations):
                 return objects.message_item(text, [{"type": "file_citation", **asdict(mark)} for mark in citations])
 
-    async def _stream(self, turn: ResponseTurn, item: Json, index: int, *, paced: bool) -> None:
+    async def _stream(self, turn: ResponseTurn, item: Json, index: int) -> None:
         events = list(event_encoding.contents(item, index))
         deltas = sum(event["type"] == "response.output_text.delta" for event in events)
-        pause = min(self._delta_seconds, _LONGEST_PAUSES / deltas) if paced and deltas else 0.0
+        pause = min(self._delta_seconds, _LONGEST_PAUSES / deltas) if turn.request.stream and deltas else 0.0
         for event in events:
             turn.publish(event)
             if event["type"] == "response.output_text.delta":

@@ -1,7 +1,6 @@
 """The service behind ``/v1/responses``: from a validated request to a running turn."""
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,22 +13,18 @@ from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.wire import objects
 from chat_app.offline.wire.errors import ApiError, Json, invalid
-from chat_app.offline.wire.model import prompt_of
 from chat_app.offline.wire.requests import (
-    AllowedTools,
     Compact,
     CreateResponse,
     FileSearchToolIn,
     FunctionToolIn,
-    NamedToolChoice,
     SchemaFormat,
-    ToolChoice,
+    named_tools,
 )
 
 Known = Mapping[str, list[Json]]
 """Conversations by the id of their last response, kept by a connection in addition to the store."""
 _NONE: Final[Known] = {}
-logger = logging.getLogger(__name__)
 
 
 class ResponseService:
@@ -59,14 +54,10 @@ class ResponseService:
         given = await resolve_references(request.input, history, self._store.item)
         items = check_calls(opened([*history, *given]))
         items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
-        background = bool(request.background)
-        response = objects.response_object(
-            request, status="queued" if background else "in_progress", store=request.store is not False
-        )
-        turn = ResponseTurn(response, given, include=frozenset(request.include or ()), read=items)
-        if background:
-            await self._store.save(response, given, request=request.model_dump_json(by_alias=True).encode())
-        self._run(turn, request)
+        turn = ResponseTurn(request, objects.response_object(request), given, items)
+        if request.background:
+            await self._store.save(turn.response, given, request=request.model_dump_json(by_alias=True).encode())
+        self._run(turn)
         return turn
 
     async def compact(self, request: Compact) -> Json:
@@ -84,13 +75,12 @@ class ResponseService:
             "usage": objects.usage(read, kept),
         }
 
-    def _run(self, turn: ResponseTurn, request: CreateResponse) -> None:
+    def _run(self, turn: ResponseTurn) -> None:
         response_id = turn.response["id"]
         self._live[response_id] = turn
-        if request.background:
+        if turn.request.background:
             turn.publish({"type": "response.queued", "response": turn.response})
-        work = self._runner.run(turn, prompt_of(request, turn.read), paced=bool(request.stream))
-        turn.task = asyncio.create_task(work, name=f"turn {response_id}")
+        turn.task = asyncio.create_task(self._runner.run(turn), name=f"turn {response_id}")
         turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
 
     async def _history(self, response_id: str | None, known: Known = _NONE) -> list[Json]:
@@ -133,7 +123,7 @@ class ResponseService:
                 fail(body, error.detail)
                 await self._store.save(body, given)
             else:
-                self._run(ResponseTurn(body, given, include=frozenset(request.include or ()), read=items), request)
+                self._run(ResponseTurn(request, body, given, items))
 
     async def aclose(self) -> None:
         """Cancel the turns in progress; background ones resume at the next start."""
@@ -148,18 +138,6 @@ def _check_given(*given: object) -> None:
         raise invalid("Missing required parameter: 'input'.", "input", "missing_required_parameter")
 
 
-def _chosen(choice: ToolChoice | None) -> set[tuple[object, object]]:
-    """Return the type and name of each tool that ``choice`` names."""
-    match choice:
-        case NamedToolChoice():
-            return {(choice.type, choice.name)}
-        case AllowedTools():
-            names = ((tool.get("type"), tool.get("name")) for tool in choice.tools)
-            return {(str(kind), name if name is None else str(name)) for kind, name in names}
-        case _:
-            return set()
-
-
 def _check(request: CreateResponse) -> None:
     if request.background and request.store is False:
         raise invalid("Background responses need 'store' to be true.", "store")
@@ -167,8 +145,8 @@ def _check(request: CreateResponse) -> None:
         raise invalid("'stream_options' needs 'stream' to be true.", "stream_options")
     if request.tool_choice == "required" and not request.tools:
         raise invalid("A tool is required, but 'tools' is empty.", "tool_choice")
-    declared = {(tool.type, getattr(tool, "name", None)) for tool in request.tools or ()}
-    if not _chosen(request.tool_choice) <= declared:
+    declared = {(tool.type, str(getattr(tool, "name", None) or "")) for tool in request.tools or ()}
+    if not named_tools(request.tool_choice) <= declared:
         raise invalid("The tool to choose is not among 'tools'.", "tool_choice")
     _check_given(request.input, request.previous_response_id)
     _check_schemas(request)

@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat_app.offline.wire.errors import Json
-from chat_app.offline.wire.requests import CreateResponse, FileSearchToolIn, FunctionToolIn, NamedToolChoice
+from chat_app.offline.wire.requests import (
+    CreateResponse,
+    FileSearchToolIn,
+    FunctionToolIn,
+    NamedToolChoice,
+    named_tools,
+)
 
 
 @dataclass(frozen=True)
@@ -89,26 +95,20 @@ ModelStep = Thought | Call | Searching | Searched | Answer
 def prompt_of(request: CreateResponse, items: Sequence[Json]) -> ModelInput:
     """Return the prompt of a request whose conversation is ``items``."""
     choice = request.tool_choice or "auto"
-    allowed = _allowed(choice)
+    named = named_tools(choice)
+
+    def allowed(kind: str, name: str = "") -> bool:
+        return choice != "none" and (isinstance(choice, str) or (kind, name) in named)
+
     functions = [tool for tool in request.tools or () if isinstance(tool, FunctionToolIn)]
     searches = [tool for tool in request.tools or () if isinstance(tool, FileSearchToolIn)]
     text = request.text.model_dump(by_alias=True) if request.text else {"format": {"type": "text"}}
     return ModelInput(
         items=tuple(items),
         instructions=request.instructions or "",
-        functions=tuple(tool for tool in functions if allowed(f"function:{tool.name}")),
-        file_search=searches[0] if searches and allowed("file_search:") else None,
+        functions=tuple(tool for tool in functions if allowed("function", tool.name)),
+        file_search=searches[0] if searches and allowed("file_search") else None,
         forced=choice == "required" or isinstance(choice, NamedToolChoice) or getattr(choice, "mode", "") == "required",
         parallel=request.parallel_tool_calls is not False,
         format=text["format"],
     )
-
-
-def _allowed(choice: Any) -> Callable[[str], bool]:
-    if choice == "none":
-        return lambda _: False
-    if isinstance(choice, str):
-        return lambda _: True
-    named = [choice.model_dump()] if isinstance(choice, NamedToolChoice) else list(choice.tools)
-    keys = {f"{tool.get('type')}:{tool.get('name') or ''}" for tool in named}
-    return keys.__contains__

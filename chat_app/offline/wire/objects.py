@@ -5,13 +5,12 @@ import re
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn, SchemaFormat
 from chat_app.offline.wire.wire_items import InputItem, MessageIn
 
-Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 _WITHOUT: Final[dict[str, Json]] = {
     "output_text": {"annotations": [], "logprobs": []},
     "input_image": {"detail": "auto"},
@@ -48,7 +47,7 @@ def cut_to_tokens(text: str, limit: int) -> str:
     return text
 
 
-def response_object(request: CreateResponse, *, status: Status, store: bool) -> Json:
+def response_object(request: CreateResponse) -> Json:
     """Return a new Response for ``request`` with every required field and no output."""
     text = request.text.model_dump(by_alias=True, exclude_none=True) if request.text else {}
     if request.text and isinstance(request.text.format, SchemaFormat):
@@ -60,7 +59,7 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
         "id": new_id("resp"),
         "object": "response",
         "created_at": now(),
-        "status": status,
+        "status": "queued" if request.background else "in_progress",
         "background": bool(request.background),
         "completed_at": None,
         "error": None,
@@ -78,7 +77,7 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
         "reasoning": {"effort": None, "summary": None} | reasoning,
         "safety_identifier": request.safety_identifier,
         "service_tier": "default",
-        "store": store,
+        "store": request.store is not False,
         "temperature": 1.0 if request.temperature is None else request.temperature,
         "text": {"format": {"type": "text"}, "verbosity": "medium"} | text,
         "tool_choice": "auto" if choice is None else choice if isinstance(choice, str) else choice.model_dump(),

@@ -140,6 +140,14 @@ ToolChoice = Annotated[
 ]
 
 
+def named_tools(choice: ToolChoice | None) -> set[tuple[str, str]]:
+    """Return the type and the name, or no name, of each tool that ``choice`` names."""
+    named = choice.tools if isinstance(choice, AllowedTools) else []
+    if isinstance(choice, NamedToolChoice):
+        named = [choice.model_dump()]
+    return {(str(tool.get("type")), str(tool.get("name") or "")) for tool in named}
+
+
 class PlainFormat(Closed):
     """Text, or any JSON object."""
 
