@@ -95,24 +95,23 @@ def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
 
 
 def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, list[EvidencePassage]]:
-    """Return the question as the searches read it, and the labels of the medicines that it names."""
+    """Return the question as the searches read it, and the labels of the medicines that it names.
+
+    Labels list the classes of medicines that are not loaded, too.
+    """
+    known = label_terms()
+    listed = ((name, group) for name in known.members_in(question) for group in known.own_groups(name))
     asked = read_question(
         question,
         evidence.terms,
         newest=newest or question,
         subjects=evidence.subjects(question),
         medicines=evidence.medicines,
-        classes=[*evidence.classes, *_listed_classes(question)],
+        classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
     language = language_of(newest or question)
     return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
-
-
-def _listed_classes(question: str) -> list[tuple[str, str]]:
-    """Return each medicine that ``question`` names, loaded or not, with each class that labels list it in."""
-    listed = label_terms()
-    return [(name, group) for name in listed.members_in(question) for group in listed.own_groups(name)]
 
 
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:

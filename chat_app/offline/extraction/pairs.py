@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from typing import Final
@@ -148,46 +148,41 @@ def _statements(draft: Draft, pair: Pair, *, aside: bool) -> list[tuple[str, Evi
     return [lines[place][1:] for _, place in chosen]
 
 
-class _Partner:
-    """What a sentence may call one medicine or class of a pair."""
-
-    def __init__(self, name: str, evidence: Evidence) -> None:
-        names = [name, *(other for one in evidence.named if one.name == name for other in one.names)]
-        classes = [part for known, part in evidence.classes if known == name]
-        terms = label_terms()
-        wordings = terms.phrases_of(terms.groups_of(names, classes) | terms.group_named(name))
-        self._phrases = {tokens(one): one for one in (*names, *classes, *wordings) if is_telling(one)}
-
-    def places(self, words: Tokens, other: _Partner) -> list[tuple[int, int]]:
-        """Return where ``words`` name the medicine by something that ``other`` is not called, too."""
-        own = PhraseIndex((one, one) for key, one in self._phrases.items() if key not in other._phrases)
-        return [(start, end) for start, end, _ in own.find(words)]
-
-
 def pair_sentences(evidence: Evidence) -> Sequence[tuple[Unit, EvidencePassage]]:
-    """Return the sentences of guidelines that say something of a pair of ``evidence``, the gravest of each first."""
+    """Return the sentences of guidelines that say something of a pair of ``evidence``, the gravest of each first.
+
+    A sentence names each of the two by a name, or by a class that the other is not in.
+    """
     found: dict[str, tuple[Unit, EvidencePassage]] = {}
     for pair in (one for one in evidence.pairs if len(one.names) == 2):
-        one, other = (_Partner(name, evidence) for name in pair.names)
-        said = sorted(_on(evidence, one, other), key=lambda each: SEVERITIES.index(_severity(each[0])))
+        first, second = (_wordings(name, evidence) for name in pair.names)
+        one, other = _only(first, second), _only(second, first)
+        said = [
+            (unit, passage)
+            for passage in evidence.passages
+            for unit in units(passage.text)
+            if not unit.table and tells_combination(unit.text) and _names_both(tokens(unit.text), one, other)
+        ]
+        said.sort(key=lambda each: SEVERITIES.index(severity_of(each[0].text, "interactions")))
         found.update((unit.text, (unit, passage)) for unit, passage in said[:_MOST_SENTENCES] if unit.text not in found)
     return list(found.values())
 
 
-def _severity(unit: Unit) -> str:
-    return severity_of(unit.text, "interactions")
+def _wordings(name: str, evidence: Evidence) -> dict[Tokens, str]:
+    """Return what a sentence may call a medicine or class of a pair."""
+    names = [name, *(other for one in evidence.named if one.name == name for other in one.names)]
+    classes = [part for known, part in evidence.classes if known == name]
+    terms = label_terms()
+    wordings = terms.phrases_of(terms.groups_of(names, classes) | terms.group_named(name))
+    return {tokens(one): one for one in (*names, *classes, *wordings) if is_telling(one)}
 
 
-def _on(evidence: Evidence, one: _Partner, other: _Partner) -> Iterator[tuple[Unit, EvidencePassage]]:
-    for passage in evidence.passages:
-        for unit in units(passage.text):
-            words = tokens(unit.text)
-            if not unit.table and tells_combination(unit.text) and _names_both(words, one, other):
-                yield unit, passage
+def _only(wordings: dict[Tokens, str], others: dict[Tokens, str]) -> PhraseIndex[str]:
+    return PhraseIndex((one, one) for key, one in wordings.items() if key not in others)
 
 
-def _names_both(words: Tokens, one: _Partner, other: _Partner) -> bool:
+def _names_both(words: Tokens, one: PhraseIndex[str], other: PhraseIndex[str]) -> bool:
     """Return whether ``words`` name both, and not as alternatives: "an ACE inhibitor or an ARB with a diuretic"."""
-    pairs = [sorted((first, second)) for first in one.places(words, other) for second in other.places(words, one)]
+    pairs = [sorted((first[:2], second[:2])) for first in one.find(words) for second in other.find(words)]
     between = [set(words[first[1] : second[0]]) - _ARTICLES for first, second in pairs]
     return bool(between) and {"or"} not in between

@@ -219,15 +219,12 @@ def _is_unread(stem: str) -> bool:
 
 def _sections(text: str, asked: str, newest: str) -> frozenset[str]:
     """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones."""
-    values = " ".join(spelt for name in value_names(text).split() for spelt in _spellings(name))
+    named = value_names(text).split()
+    values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
     found = ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked)) | asked_sections(
         values
     )
     return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
-
-
-def _spellings(name: str) -> tuple[str, ...]:
-    return (name, *abbreviation_meanings(name))
 
 
 def _related(

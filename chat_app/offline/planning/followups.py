@@ -137,7 +137,7 @@ def _confirmed(question: str, before: str, answer: str) -> str:
 def _readings(question: str, before: str, evidence: Evidence) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both where it may be meant either way."""
     known = subjects(before, evidence)
-    if before and is_follow_up(question):
+    if before and (_refers(question) or _asks_part(question)):
         return (_completed(question, before, known),)
     own = _CLAUSE.match(question) and _unusual(question)
     if before and not own and len(terms(question)) <= _FEW:
@@ -155,7 +155,8 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     if known and not _states(rest) and (_asks_part(rest) or _asks_dose(rest)):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
     renewed = with_new_values(before, rest)
-    if renewed != before and len(terms(value_names(rest))) + 1 >= len(_words(rest)):
+    words = [term for term in terms(rest) if not term.isdecimal()]
+    if renewed != before and len(terms(value_names(rest))) + 1 >= len(words):
         return f"{renewed}?"
     if replaced := _replaced(renewed, rest, known):
         return replaced
@@ -204,11 +205,6 @@ def _ways(text: str) -> list[str]:
     return [word for word in text.split() if is_form_word(fold_name(word))]
 
 
-def is_follow_up(question: str) -> bool:
-    """Return whether ``question`` says that it goes on from the one before, or asks for a part of its answer."""
-    return _refers(question) or _asks_part(question)
-
-
 def _refers(question: str) -> bool:
     """Return whether ``question`` says that it goes on from the one before."""
     short = len(terms(question)) <= _FEW
@@ -242,11 +238,6 @@ def _states(question: str) -> bool:
         return False
     said = not _FINITE.isdisjoint(fold_name(question).split())
     return said or _PATIENT.match(question) is not None
-
-
-def _words(question: str) -> list[str]:
-    """Return the terms that are no numbers."""
-    return [term for term in terms(question) if not term.isdecimal()]
 
 
 def _asks_part(question: str) -> bool:
