@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from chat_app.offline.config import OfflineConfig
-from chat_app.offline.execution.compaction import compacted, opened
-from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
+from chat_app.offline.execution.input_items import check_calls, compacted, fit_window, opened, resolve_references
 from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner, fail
 from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable
 from chat_app.offline.state.response_store import ResponseStore
