@@ -33,56 +33,52 @@ _SMALL_TALK: Final = {
 }
 
 
-class ExtractiveModel:
-    """Answers any prompt; keeps nothing between calls."""
+async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
+    """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
+    turns = exchanges(prompt.items)
+    asked = turns[-1].question if turns else ""
+    async for step in _steps(turns, prompt, search):
+        yield _formatted(step, asked, prompt.format) if isinstance(step, Answer) else step
 
-    async def respond(self, prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
-        """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
-        turns = exchanges(prompt.items)
-        asked = turns[-1].question if turns else ""
-        async for step in self._steps(turns, prompt, search):
-            yield _formatted(step, asked, prompt.format) if isinstance(step, Answer) else step
 
-    async def _steps(
-        self, turns: Sequence[Exchange], prompt: ModelInput, search: FileSearch
-    ) -> AsyncIterator[ModelStep]:
-        if not turns or not turns[-1].question.strip():
-            yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
-            return
-        current = turns[-1]
-        readings = standalone(turns, [function.name for function in prompt.functions])
-        question, outputs = searched_last(readings, current.outputs)
-        if question != readings[-1] and outputs and not _goes_on(current.question, question, gather(outputs)):
-            question, outputs = readings[-1], []
-        matches = (phrase for phrase, pattern in _SMALL_TALK.items() if pattern.match(current.question))
-        small_talk = "" if current.outputs else next(matches, "")
-        computed, alone = calculations(prompt.functions, turns)
-        planned = _calls(question, outputs, prompt, computed, alone=alone)
-        made = [(output.name, output.given) for output in current.outputs]
-        calls = [call for call in planned if (call.name, call.arguments) not in made]
-        calls = [] if small_talk and not prompt.forced else calls
-        if calls:
-            yield Thought(_doing(calls, prompt.functions))
-            for call in calls if prompt.parallel else calls[:1]:
-                yield call
-        elif small_talk:
-            yield Answer(small_talk)
-        elif prompt.file_search is not None and not alone:
-            yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
-            evidence = gather(outputs)
-            for reading in readings[readings.index(question) :]:
-                yield Searching((reading,))
-                found = await search(prompt.file_search, [reading])
-                yield Searched(tuple(found))
-                question, evidence = reading, gather(outputs, found, searched=True)
-                if _goes_on(current.question, question, evidence):
-                    break
-            yield compose(question, evidence, newest=current.question)
-        elif current.outputs:
-            yield Thought(phrases.CHOOSING)
-            yield compose(question, gather(outputs), newest=current.question)
-        else:
-            yield _without_sources(turns, current)
+async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
+    if not turns or not turns[-1].question.strip():
+        yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
+        return
+    current = turns[-1]
+    readings = standalone(turns, [function.name for function in prompt.functions])
+    question, outputs = searched_last(readings, current.outputs)
+    if question != readings[-1] and outputs and not _goes_on(current.question, question, gather(outputs)):
+        question, outputs = readings[-1], []
+    matches = (phrase for phrase, pattern in _SMALL_TALK.items() if pattern.match(current.question))
+    small_talk = "" if current.outputs else next(matches, "")
+    computed, alone = calculations(prompt.functions, turns)
+    planned = _calls(question, outputs, prompt, computed, alone=alone)
+    made = [(output.name, output.given) for output in current.outputs]
+    calls = [call for call in planned if (call.name, call.arguments) not in made]
+    calls = [] if small_talk and not prompt.forced else calls
+    if calls:
+        yield Thought(_doing(calls, prompt.functions))
+        for call in calls if prompt.parallel else calls[:1]:
+            yield call
+    elif small_talk:
+        yield Answer(small_talk)
+    elif prompt.file_search is not None and not alone:
+        yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
+        evidence = gather(outputs)
+        for reading in readings[readings.index(question) :]:
+            yield Searching((reading,))
+            found = await search(prompt.file_search, [reading])
+            yield Searched(tuple(found))
+            question, evidence = reading, gather(outputs, found, searched=True)
+            if _goes_on(current.question, question, evidence):
+                break
+        yield compose(question, evidence, newest=current.question)
+    elif current.outputs:
+        yield Thought(phrases.CHOOSING)
+        yield compose(question, gather(outputs), newest=current.question)
+    else:
+        yield _without_sources(turns, current)
 
 
 def _goes_on(newest: str, completed: str, evidence: Evidence) -> bool:

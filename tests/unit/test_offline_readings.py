@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
 from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
@@ -35,7 +35,7 @@ async def no_search(tool: FileSearchToolIn, queries: Sequence[str]) -> list[Foun
 
 
 async def steps(items: list[Json], search: FileSearch = no_search, **options: Any) -> list[Any]:
-    return [step async for step in ExtractiveModel().respond(ModelInput(tuple(items), **options), search)]
+    return [step async for step in respond(ModelInput(tuple(items), **options), search)]
 
 
 async def conversation(*questions: str) -> tuple[list[str], list[str]]:

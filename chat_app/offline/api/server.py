@@ -18,9 +18,7 @@ from chat_app.offline.api import embeddings_api, files_api, responses_api, respo
 from chat_app.offline.api.api_guard import ApiGuard
 from chat_app.offline.api.listing import error_response, json_response
 from chat_app.offline.config import OfflineConfig
-from chat_app.offline.execution.response_run import TurnRunner
 from chat_app.offline.execution.response_service import ResponseService
-from chat_app.offline.extractive import ExtractiveModel
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.state_database import Database
@@ -46,8 +44,7 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.vector_stores = VectorStoreState(database, files)
     app.state.vector_search = search = VectorSearch(database)
     app.state.response_store = store = ResponseStore(database)
-    runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
-    app.state.responses = ResponseService(config, store, search, runner)
+    app.state.responses = ResponseService(config, store, search)
     app.state.embed = None if config.embeddings is None else _embed_with(config.embeddings)
     app.state.embedding = asyncio.Lock()
     for api in (responses_api, files_api, vector_stores_api, embeddings_api):

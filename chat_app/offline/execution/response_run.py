@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 import orjson
 
-from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.extractive import respond
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding, objects
 from chat_app.offline.wire.errors import ApiError, Json
@@ -104,96 +104,88 @@ class ResponseTurn:
             await asyncio.gather(self.task, return_exceptions=True)
 
 
-class TurnRunner:
-    """Run turns with a model, a store and hosted file search.
+async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, delta_seconds: float) -> None:
+    """Run ``turn`` to its end. An error of the model ends it as failed and is not raised.
 
     ``delta_seconds`` is the pause between the words of a streamed answer. Long answers are paced faster: the pauses of
     one answer add up to at most ``_LONGEST_PAUSES`` seconds.
     """
-
-    def __init__(
-        self, model: ExtractiveModel, store: ResponseStore, search: FileSearch, *, delta_seconds: float
-    ) -> None:
-        self._model = model
-        self._store = store
-        self._search = search
-        self._delta_seconds = delta_seconds
-
-    async def run(self, turn: ResponseTurn) -> None:
-        """Run ``turn`` to its end. An error of the model ends it as failed and is not raised."""
-        response, prompt = turn.response, prompt_of(turn.request, turn.read)
-        response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
-        try:
-            response["status"] = "in_progress"
-            turn.publish({"type": "response.created", "response": response})
-            turn.publish({"type": "response.in_progress", "response": response})
-            await self._answer(turn, prompt)
-            _finish(response)
-        except asyncio.CancelledError:
-            response["status"] = "cancelled"
-            if turn.cancelled and response["store"]:
-                await self._store.save(response, turn.input_items)
-            turn.end()
-            raise
-        except ApiError as error:
-            fail(response, error.detail)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
-            # Not logger.exception: the message of an unexpected error may contain patient text.
-            where = "".join(traceback.format_tb(error.__traceback__))
-            logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
-            fail(response, "The server had an error while processing your request.")
-        if response["store"]:
-            await self._store.save(response, turn.input_items)
-        turn.publish({"type": f"response.{response['status']}", "response": response})
+    response, prompt = turn.response, prompt_of(turn.request, turn.read)
+    response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
+    try:
+        response["status"] = "in_progress"
+        turn.publish({"type": "response.created", "response": response})
+        turn.publish({"type": "response.in_progress", "response": response})
+        await _answer(turn, prompt, search, delta_seconds)
+        _finish(response)
+    except asyncio.CancelledError:
+        response["status"] = "cancelled"
+        if turn.cancelled and response["store"]:
+            await store.save(response, turn.input_items)
         turn.end()
+        raise
+    except ApiError as error:
+        fail(response, error.detail)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
+        # Not logger.exception: the message of an unexpected error may contain patient text.
+        where = "".join(traceback.format_tb(error.__traceback__))
+        logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
+        fail(response, "The server had an error while processing your request.")
+    if response["store"]:
+        await store.save(response, turn.input_items)
+    turn.publish({"type": f"response.{response['status']}", "response": response})
+    turn.end()
 
-    async def _answer(self, turn: ResponseTurn, prompt: ModelInput) -> None:
-        response = turn.response
-        left: int | None = turn.request.max_output_tokens
-        pending: Json | None = None
-        async for step in self._model.respond(prompt, self._search):
-            item = self._item(step, turn, pending)
-            index = len(response["output"])
-            if isinstance(step, Searching):
-                pending = item
-                for event in event_encoding.opening(item, index):
-                    turn.publish(event)
-                continue
-            if left is not None:
-                left = _fit(item, left)
-            is_cut = left is not None and left < 0
-            if not (is_cut and item["type"] == "function_call"):
-                await self._stream(turn, item, index)
-                response["output"] = [*response["output"], item]
-            if is_cut:
-                response["status"] = "incomplete"
-                break
 
-    def _item(self, step: ModelStep, turn: ResponseTurn, pending: Json | None) -> Json:
-        include = turn.request.include or ()
-        match step:
-            case Thought(text):
-                return objects.reasoning_item(text, sealed="reasoning.encrypted_content" in include)
-            case Call(name, arguments):
-                return objects.function_call_item(name, orjson.dumps(arguments).decode())
-            case Searching(queries):
-                return objects.file_search_item(list(queries), None)
-            case Searched(results):
-                wanted = "file_search_call.results" in include
-                shown = [asdict(found) | {"score": round(found.score, 4)} for found in results]
-                return (pending or {}) | {"results": shown if wanted else None}
-            case Answer(text, citations):
-                return objects.message_item(text, [{"type": "file_citation", **asdict(mark)} for mark in citations])
+async def _answer(turn: ResponseTurn, prompt: ModelInput, search: FileSearch, delta_seconds: float) -> None:
+    response = turn.response
+    left: int | None = turn.request.max_output_tokens
+    pending: Json | None = None
+    async for step in respond(prompt, search):
+        item = _item(step, turn, pending)
+        index = len(response["output"])
+        if isinstance(step, Searching):
+            pending = item
+            for event in event_encoding.opening(item, index):
+                turn.publish(event)
+            continue
+        if left is not None:
+            left = _fit(item, left)
+        is_cut = left is not None and left < 0
+        if not (is_cut and item["type"] == "function_call"):
+            await _stream(turn, item, index, delta_seconds)
+            response["output"] = [*response["output"], item]
+        if is_cut:
+            response["status"] = "incomplete"
+            break
 
-    async def _stream(self, turn: ResponseTurn, item: Json, index: int) -> None:
-        events = list(event_encoding.contents(item, index))
-        deltas = sum(event["type"] == "response.output_text.delta" for event in events)
-        pause = min(self._delta_seconds, _LONGEST_PAUSES / deltas) if turn.request.stream and deltas else 0.0
-        for event in events:
-            turn.publish(event)
-            if event["type"] == "response.output_text.delta":
-                # Yield after each word, also without a pause, so that other streams advance.
-                await asyncio.sleep(pause)
+
+def _item(step: ModelStep, turn: ResponseTurn, pending: Json | None) -> Json:
+    include = turn.request.include or ()
+    match step:
+        case Thought(text):
+            return objects.reasoning_item(text, sealed="reasoning.encrypted_content" in include)
+        case Call(name, arguments):
+            return objects.function_call_item(name, orjson.dumps(arguments).decode())
+        case Searching(queries):
+            return objects.file_search_item(list(queries), None)
+        case Searched(results):
+            wanted = "file_search_call.results" in include
+            shown = [asdict(found) | {"score": round(found.score, 4)} for found in results]
+            return (pending or {}) | {"results": shown if wanted else None}
+        case Answer(text, citations):
+            return objects.message_item(text, [{"type": "file_citation", **asdict(mark)} for mark in citations])
+
+
+async def _stream(turn: ResponseTurn, item: Json, index: int, delta_seconds: float) -> None:
+    events = list(event_encoding.contents(item, index))
+    deltas = sum(event["type"] == "response.output_text.delta" for event in events)
+    pause = min(delta_seconds, _LONGEST_PAUSES / deltas) if turn.request.stream and deltas else 0.0
+    for event in events:
+        turn.publish(event)
+        if event["type"] == "response.output_text.delta":
+            # Yield after each word, also without a pause, so that other streams advance.
+            await asyncio.sleep(pause)
 
 
 def _finish(response: Json) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.input_items import check_calls, compacted, fit_window, opened, resolve_references
-from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner, fail
+from chat_app.offline.execution.response_run import ResponseTurn, fail, run
 from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.vector_search import VectorSearch
@@ -29,11 +29,10 @@ _NONE: Final[Known] = {}
 class ResponseService:
     """Create, find, cancel and delete responses, whether in progress or stored."""
 
-    def __init__(self, config: OfflineConfig, store: ResponseStore, search: VectorSearch, runner: TurnRunner) -> None:
+    def __init__(self, config: OfflineConfig, store: ResponseStore, search: VectorSearch) -> None:
         self._config = config
         self._store = store
         self._search = search
-        self._runner = runner
         self._live: dict[str, ResponseTurn] = {}
 
     async def start(self, request: CreateResponse, *, known: Known = _NONE) -> ResponseTurn:
@@ -79,7 +78,8 @@ class ResponseService:
         self._live[response_id] = turn
         if turn.request.background:
             turn.publish({"type": "response.queued", "response": turn.response})
-        turn.task = asyncio.create_task(self._runner.run(turn), name=f"turn {response_id}")
+        work = run(turn, self._store, self._search.hosted, delta_seconds=self._config.delta_ms / 1000)
+        turn.task = asyncio.create_task(work, name=f"turn {response_id}")
         turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
 
     async def _history(self, response_id: str | None, known: Known = _NONE) -> list[Json]:
