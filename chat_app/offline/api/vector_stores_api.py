@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 from chat_app.offline.api.listing import ListQuery, StrictRoute, from_state, json_response, page_of
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
+from chat_app.offline.wire.requests import FileSearchToolIn
 from chat_app.offline.wire.wire_stores import (
     AddFile,
     CreateVectorStore,
@@ -61,7 +62,14 @@ async def delete(store_id: str, stores: Stores) -> Response:
 async def search(store_id: str, body: SearchVectorStore, vectors: Search) -> Response:
     """Search the chunks of a vector store."""
     queries = [body.query] if isinstance(body.query, str) else body.query
-    results = await vectors.search([store_id], queries, body.max_num_results, body.filters, body.ranking_options)
+    tool = FileSearchToolIn(
+        type="file_search",
+        vector_store_ids=[store_id],
+        max_num_results=body.max_num_results,
+        filters=body.filters,
+        ranking_options=body.ranking_options,
+    )
+    results = await vectors.search(tool, queries)
     data = [
         {
             "file_id": item.file_id,

@@ -78,7 +78,7 @@ class ResponseService:
         self._live[response_id] = turn
         if turn.request.background:
             turn.publish({"type": "response.queued", "response": turn.response})
-        work = run(turn, self._store, self._search.hosted, delta_seconds=self._config.delta_ms / 1000)
+        work = run(turn, self._store, self._search.search, delta_seconds=self._config.delta_ms / 1000)
         turn.task = asyncio.create_task(work, name=f"turn {response_id}")
         turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
 

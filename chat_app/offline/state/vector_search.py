@@ -4,7 +4,7 @@ import math
 import operator
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import orjson
@@ -13,7 +13,7 @@ from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_store import touch
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Found
-from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter, RankingOptions
+from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter
 from tools.language.terms import terms
 
 _CONSIDERED: Final = 3
@@ -57,78 +57,49 @@ class VectorSearch:
         if store_ids:
             await self._database.run(lambda connection: [touch(connection, store_id) for store_id in store_ids])
 
-    async def hosted(self, tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
-        """Run a file_search tool. Raises ``ApiError`` when a store is unknown or has expired."""
+    async def search(self, tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
+        """Return the best chunks for any of ``queries``, best first; scores are between 0 and 1.
+
+        Raises ``ApiError`` when a store is unknown or has expired.
+        """
         most = tool.max_num_results or DEFAULT_RESULTS
-        return await self.search(tool.vector_store_ids, queries, most, tool.filters, tool.ranking_options)
+        least = tool.ranking_options.score_threshold if tool.ranking_options else 0.0
 
-    async def search(
-        self,
-        store_ids: Sequence[str],
-        queries: Sequence[str],
-        most: int,
-        filters: Filter | None,
-        ranking: RankingOptions | None,
-    ) -> list[Found]:
-        """Return the best chunks for any of ``queries``, best first; scores are between 0 and 1."""
-
-        def read(connection: sqlite3.Connection) -> dict[int, Found]:
-            for store_id in store_ids:
+        def read(connection: sqlite3.Connection) -> list[tuple[int, Found]]:
+            for store_id in tool.vector_store_ids:
                 touch(connection, store_id)
-            files = _files_that_pass(connection, store_ids, filters)
-            best: dict[int, Found] = {}
-            for query in queries:
-                for key, found in _matches(connection, store_ids, files, query, _CONSIDERED * most):
-                    if key not in best or best[key].score < found.score:
-                        best[key] = found
-            return best
+            stores = orjson.dumps(tool.vector_store_ids).decode()
+            files = _files_that_pass(connection, stores, tool.filters)
+            given: Json = {"stores": stores, "files": files, "most": _CONSIDERED * most}
+            return [hit for query in queries for hit in _matches(connection, given, query)]
 
-        found = (await self._database.run(read)).values()
-        kept = [item for item in found if not ranking or item.score >= ranking.score_threshold]
-        return sorted(kept, key=lambda item: -item.score)[:most]
+        hits = await self._database.run(read)
+        # The best hit of a chunk is the last.
+        best = dict(sorted(hits, key=lambda hit: hit[1].score)).values()
+        return sorted((found for found in best if found.score >= least), key=lambda found: -found.score)[:most]
 
 
-def _files_that_pass(
-    connection: sqlite3.Connection, store_ids: Sequence[str], condition: Filter | None
-) -> list[str] | None:
-    """Return the files that pass the filter; None without a filter."""
+def _files_that_pass(connection: sqlite3.Connection, stores: str, condition: Filter | None) -> str | None:
+    """Return the files that pass the filter, as JSON; None without a filter."""
     if condition is None:
         return None
     rows = connection.execute(
         "SELECT file_id, attributes FROM vector_store_files WHERE store_id IN (SELECT value FROM json_each(?))",
-        (orjson.dumps(list(store_ids)).decode(),),
-    ).fetchall()
-    return [row["file_id"] for row in rows if matches_filter(condition, orjson.loads(row["attributes"]))]
+        (stores,),
+    )
+    passing = [row["file_id"] for row in rows if matches_filter(condition, orjson.loads(row["attributes"]))]
+    return orjson.dumps(passing).decode()
 
 
-def _matches(
-    connection: sqlite3.Connection, store_ids: Sequence[str], files: list[str] | None, query: str, most: int
-) -> list[tuple[int, Found]]:
+def _matches(connection: sqlite3.Connection, given: Json, query: str) -> Iterator[tuple[int, Found]]:
     words = list(dict.fromkeys(_WORD.findall(query.lower())))
     asked = [word for word in words if terms(word)] or words
-    if not asked:
-        return []
-    expression = " OR ".join(f'"{word}"' for word in asked)
-    given = {
-        "terms": expression,
-        "stores": orjson.dumps(list(store_ids)).decode(),
-        "most": most,
-        "files": None if files is None else orjson.dumps(files).decode(),
-    }
     wanted = set(terms(query)) or set(asked)
-    return [
-        (
-            row["id"],
-            Found(
-                row["file_id"],
-                row["filename"],
-                row["text"],
-                _score(row["score"], row["text"], wanted),
-                orjson.loads(row["attributes"]),
-            ),
-        )
-        for row in connection.execute(_BEST, given)
-    ]
+    expression = " OR ".join(f'"{word}"' for word in asked)
+    for row in connection.execute(_BEST, {**given, "terms": expression}) if asked else ():
+        text, attributes = row["text"], orjson.loads(row["attributes"])
+        score = _score(row["score"], text, wanted)
+        yield row["id"], Found(row["file_id"], row["filename"], text, score, attributes)
 
 
 def _score(bm25: float, text: str, wanted: set[str]) -> float:
