@@ -70,9 +70,7 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         """Return the body as JSON."""
-        if not hasattr(self, "_strict_json"):
-            self._strict_json = orjson.loads(await self.body())
-        return self._strict_json
+        return orjson.loads(await self.body())
 
 
 class StrictRoute(APIRoute):

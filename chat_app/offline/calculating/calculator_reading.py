@@ -107,15 +107,11 @@ class StatedInputs:
     def _is_request(self, text: str) -> bool:
         """Return whether ``text`` is a score's name alone, or a name with a patient or a value: "eGFR with Cr 120"."""
         others = self.calculator.other_words(text)
-        if self._describes:
+        # Criteria may be the topic: "HAS-BLED and NSAIDs".
+        if self.unclear or any(not isinstance(value, bool) for value in self.given.values()):
             is_open = bool(self._measured) and not _ASKS.search(text) and not any(map(has_drug_stem, others))
             return len(others) <= (_MOST_OTHER_WORDS if is_open else 0)
         return bool(self.calculator.criteria) and not (self.given or others or _ASKS.search(text))
-
-    @property
-    def _describes(self) -> bool:
-        """Whether anything is given beside criteria, which may be the topic: "HAS-BLED and NSAIDs"."""
-        return bool(self.unclear) or any(not isinstance(value, bool) for value in self.given.values())
 
     @property
     def _lacks_one(self) -> bool:

@@ -51,10 +51,7 @@ _ARTICLES: Final = frozenset({"a", "an", "the"})
 def asks_combination(question: Question, evidence: Evidence, *, answered: bool) -> bool:
     """Return whether the pairs of ``evidence`` are what ``question`` asks about.
 
-    Args:
-        question: The question.
-        evidence: What the searches found.
-        answered: Whether a quote answers what the question asks beside the names.
+    ``answered`` tells whether a quote answers what it asks beside the names.
     """
     if not evidence.pairs:
         return False
