@@ -208,6 +208,12 @@ async def test_a_removed_file_is_not_found_any_more(client: AsyncOpenAI) -> None
     assert not (await client.vector_stores.search(store, query="metformin")).data
 
 
+async def test_a_file_that_is_added_again_is_found_once(client: AsyncOpenAI) -> None:
+    store, file = await store_with(client, "leaflet.txt", LEAFLET.encode())
+    await client.vector_stores.files.create_and_poll(vector_store_id=store, file_id=file, poll_interval_ms=20)
+    assert len((await client.vector_stores.search(store, query="metformin")).data) == 1
+
+
 async def test_searches_at_once_do_not_wait_for_an_upload(client: AsyncOpenAI, base_url: str) -> None:
     store, _ = await store_with(client, "leaflet.txt", LEAFLET.encode())
     async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=60) as http:

@@ -21,8 +21,6 @@ from chat_app.offline.wire.errors import ApiError, Json, from_validation, invali
 from chat_app.offline.wire.requests import CreateResponse
 
 router = APIRouter()
-_IDLE: Final = 3600.0
-"""Seconds between two checks of a silent turn. WebSocket pings keep the connection open, so nothing is sent."""
 _MAX_KNOWN: Final = 4
 """Responses whose conversations a connection keeps."""
 _MAX_WAITING: Final = 32
@@ -80,10 +78,10 @@ class Connection:
 
     async def _respond(self, request: CreateResponse) -> None:
         turn = await self._service.start(request, known=self._known)
-        async with aclosing(turn.frames_of_client(_IDLE)) as frames:
+        # WebSocket pings keep the connection open.
+        async with aclosing(turn.frames_of_client(keep_alive=None)) as frames:
             async for frame in frames:
-                if frame != event_encoding.KEEP_ALIVE:
-                    await self._send(event_encoding.data_of(frame))
+                await self._send(event_encoding.data_of(frame))
         if turn.response["status"] == "failed":
             self._known.pop(request.previous_response_id or "", None)
         else:

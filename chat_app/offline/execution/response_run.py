@@ -66,8 +66,8 @@ class ResponseTurn:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    async def frames(self, start: int, keep_alive: float) -> AsyncIterator[bytes]:
-        """Yield encoded events from number ``start``; send a comment after ``keep_alive`` seconds of silence."""
+    async def frames(self, start: int, keep_alive: float | None) -> AsyncIterator[bytes]:
+        """Yield encoded events from number ``start``, and after ``keep_alive`` seconds of silence a comment."""
         number = start
         while True:
             news = self._news
@@ -82,7 +82,7 @@ class ResponseTurn:
             except TimeoutError:
                 yield event_encoding.KEEP_ALIVE
 
-    async def frames_of_client(self, keep_alive: float) -> AsyncGenerator[bytes]:
+    async def frames_of_client(self, keep_alive: float | None) -> AsyncGenerator[bytes]:
         """Like ``frames`` from the first one, for the client that asked: when it leaves, a foreground turn ends."""
         try:
             async for frame in self.frames(0, keep_alive):

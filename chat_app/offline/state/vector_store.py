@@ -87,11 +87,9 @@ class VectorStoreState:
 
         def write(connection: sqlite3.Connection) -> Json:
             _store(connection, store_id)
-            connection.execute("DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id))
+            # Its chunks go with the row that is replaced.
             connection.execute(
-                "INSERT INTO vector_store_files "
-                "(store_id, file_id, created_at, status, usage_bytes, error, attributes, chunking) "
-                "VALUES (?, ?, ?, 'in_progress', 0, NULL, ?, ?)",
+                "INSERT OR REPLACE INTO vector_store_files VALUES (?, ?, ?, 'in_progress', 0, NULL, ?, ?)",
                 (store_id, file_id, now(), orjson.dumps(added.attributes or {}), orjson.dumps(added.chunking())),
             )
             return _file(connection, store_id, file_id)
