@@ -25,12 +25,7 @@ from chat_app.offline.extraction.pairs import add_pairs, asks_combination, pair_
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
-from chat_app.offline.reading.evidence import (
-    Evidence,
-    EvidencePassage,
-    EvidenceRecord,
-    TitledLines,
-)
+from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
 from chat_app.offline.wire.model import Answer
 from tools.drug_database.labels.label_terms import label_terms
 from tools.language.quotable_units import Table, Unit, units
