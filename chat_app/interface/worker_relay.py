@@ -6,14 +6,15 @@ its browser. Any worker can answer most requests. Uploads and changes of an open
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Callable, Sequence
 from hmac import compare_digest
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 import httpx
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 _MARK: Final = b"x-asclepius-worker"
 """Header of requests between workers: their token, and the client's host and port."""
@@ -23,13 +24,6 @@ _ABOUT_SESSION: Final = re.compile(r"^/project/file(?:/|$)")
 _ABOUT_THREAD: Final = re.compile(r"^/api/v1/threads/([^/]+)/(?:settings|files/[^/]+)$")
 _HOP_BY_HOP: Final = frozenset({b"connection", b"date", b"keep-alive", b"transfer-encoding"})
 _ANSWER_SECONDS: Final = 2.0
-
-
-class _Socket(NamedTuple):
-    """The socket that a request is about: that of a tab, or of any tab with the conversation open."""
-
-    session: str = ""
-    thread: str = ""
 
 
 class Siblings:
@@ -101,7 +95,7 @@ class WorkerRelay:
         host, port = scope["client"] or ("", 0)
         headers = [(name, value) for name, value in scope["headers"] if name not in {*_HOP_BY_HOP, _MARK}]
         headers.append((_MARK, f"{self._siblings.token} {host} {port}".encode()))
-        body = None if scope["method"] in {"GET", "HEAD"} else _body(receive)
+        body = None if scope["method"] in {"GET", "HEAD"} else Request(scope, receive).stream()
         begun = False
         try:
             async with holder.stream(scope["method"], _target(scope), headers=headers, content=body) as response:
@@ -111,19 +105,11 @@ class WorkerRelay:
                 begun = True
                 async for data in response.aiter_raw():
                     await send({"type": "http.response.body", "body": data, "more_body": True})
-        except httpx.HTTPError:
+        except (httpx.HTTPError, ClientDisconnect):
             if begun:
                 raise
             await send({"type": "http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]})
         await send({"type": "http.response.body", "body": b""})
-
-
-async def _body(receive: Receive) -> AsyncGenerator[bytes, None]:
-    more = True
-    while more:
-        message: Message = await receive()
-        more = message.get("more_body", False)
-        yield message.get("body", b"")
 
 
 def _target(scope: Scope) -> str:
@@ -131,20 +117,18 @@ def _target(scope: Scope) -> str:
     return f"{path}?{scope['query_string'].decode('latin-1')}"
 
 
-def _about(scope: Scope) -> _Socket | None:
-    """Return the socket that a request is about; None when any worker can answer it."""
-    if found := _ABOUT_THREAD.match(scope["path"]):
-        return _Socket(thread=found[1])
+def _about(scope: Scope) -> Callable[[Any], bool] | None:
+    """Return which sessions of Chainlit a request is about; None when any worker can answer it."""
+    if thread := _ABOUT_THREAD.match(scope["path"]):
+        return lambda session: session.thread_id == thread[1]
     if _ABOUT_SESSION.match(scope["path"]):
-        session = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])[-1]
-        return _Socket(session=session) if session else None
+        tab = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])[-1]
+        return (lambda session: session.id == tab) if tab else None
     return None
 
 
-def _is_here(about: _Socket) -> bool:
+def _is_here(about: Callable[[Any], bool]) -> bool:
     # Chainlit reads its configuration on import, which the server prepares after it has imported this module.
     from chainlit.session import ws_sessions_id
 
-    if about.session:
-        return about.session in ws_sessions_id
-    return any(session.thread_id == about.thread for session in list(ws_sessions_id.values()))
+    return any(map(about, list(ws_sessions_id.values())))
