@@ -72,16 +72,13 @@ class RootPath:
     """ASGI middleware around the whole app that removes ``root_path`` from the paths of requests."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
-        self._app = app
-        self._root = root_path
+        self._app, self._root = app, root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and self._is_below(scope["path"]):
-            path, raw = scope["path"], scope.get("raw_path") or scope["path"].encode()
+        # A lifespan has no path.
+        path = scope.get("path", "")
+        if self._root and f"{path}/".startswith(f"{self._root}/"):
             # The root has only characters that are the same in both forms.
-            below = len(self._root)
+            below, raw = len(self._root), scope.get("raw_path") or path.encode()
             scope = {**scope, "path": path[below:] or "/", "raw_path": raw[below:] or b"/"}
         await self._app(scope, receive, send)
-
-    def _is_below(self, path: str) -> bool:
-        return bool(self._root) and (path == self._root or path.startswith(f"{self._root}/"))
