@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from starlette.datastructures import MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,7 +31,6 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/scripts/", "/project/translations")
 _UPLOAD = "/project/file"
 _LOGOUT = "/logout"
-_STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _HEADERS = {
@@ -199,15 +199,16 @@ class _PageResponse:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [(k, v) for k, v in message["headers"] if k.lower().decode("latin-1") not in _HEADERS]
-            headers += [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+            headers = MutableHeaders(raw=[(name.lower(), value) for name, value in message["headers"]])
+            headers.update(_HEADERS)
+            is_page = headers.get("content-type", "").startswith("text/html") and "content-encoding" not in headers
+            if is_page and self.login:
+                headers.append("set-cookie", self.login)
             if self.secure:
-                headers = [(k, _for_https_only(v) if k.lower() == b"set-cookie" else v) for k, v in headers]
-                headers.append(_STRICT_TRANSPORT)
-            message["headers"] = headers
-            kind = next((v for k, v in headers if k.lower() == b"content-type"), b"")
-            encoded = any(k.lower() == b"content-encoding" for k, _ in headers)
-            if kind.startswith(b"text/html") and not encoded:
+                headers["strict-transport-security"] = "max-age=31536000"
+                headers = MutableHeaders(raw=[(k, _for_https_only(k, v)) for k, v in headers.raw])
+            message["headers"] = headers.raw
+            if is_page:
                 self._start = message
                 return
         elif self._start is not None:
@@ -220,22 +221,15 @@ class _PageResponse:
     async def _send_page(self, start: Message) -> None:
         nonce = secrets.token_urlsafe(18)
         body = self.own_page(self._body.decode(), nonce).encode()
-        dropped = (b"content-length", b"content-security-policy", b"cache-control")
-        headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
-        headers += [
-            (b"content-length", str(len(body)).encode()),
-            (b"cache-control", b"no-store"),
-            (b"vary", b"accept-language"),
-            (b"content-security-policy", content_policy(nonce).encode()),
-        ]
-        if self.login:
-            cookie = self.login.encode()
-            headers.append((b"set-cookie", _for_https_only(cookie) if self.secure else cookie))
-        start["headers"] = headers
+        headers = MutableHeaders(raw=start["headers"])
+        headers["content-length"] = str(len(body))
+        headers["cache-control"] = "no-store"
+        headers.add_vary_header("accept-language")
+        headers["content-security-policy"] = content_policy(nonce)
         await self.send_on(start)
         await self.send_on({"type": "http.response.body", "body": body})
 
 
-def _for_https_only(cookie: bytes) -> bytes:
-    attributes = {part.strip().lower() for part in cookie.split(b";")[1:]}
-    return cookie if b"secure" in attributes else cookie + b"; Secure"
+def _for_https_only(name: bytes, value: bytes) -> bytes:
+    is_cookie = name == b"set-cookie"
+    return value + b"; Secure" if is_cookie and b"; secure" not in value.lower() else value
