@@ -8,9 +8,7 @@ import hashlib
 import logging
 import secrets
 import time
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
 
 import httpx
 import jwt
@@ -89,7 +87,7 @@ class OidcLogin:
             "code_challenge_method": "S256",
         }
         query |= {"prompt": self._oidc.oidc_prompt} if self._oidc.oidc_prompt else {}
-        return _with_query(provider.authorization_endpoint, query)
+        return str(httpx.URL(provider.authorization_endpoint).copy_merge_params(query))
 
     async def leaving_address(self, token: str, back: str) -> str:
         """Return the provider's address that ends the session of the ID token; ``back`` if there is none."""
@@ -101,7 +99,8 @@ class OidcLogin:
         if provider.end_session_endpoint is None:
             return back
         query = {"client_id": self._oidc.oidc_client_id, "post_logout_redirect_uri": back}
-        return _with_query(provider.end_session_endpoint, query | ({"id_token_hint": token} if token else {}))
+        query |= {"id_token_hint": token} if token else {}
+        return str(httpx.URL(provider.end_session_endpoint).copy_merge_params(query))
 
     async def finish(self, code: str, pending: Pending, redirect_uri: str) -> SignedIn:
         """Return the user with the roles of the user's groups. Raises ``SignInFailed``."""
@@ -183,10 +182,6 @@ class OidcLogin:
                 if key.key_id == name or (name is None and len(keys.keys) == 1):
                     return key
         raise SignInFailed("the ID token is signed with an unknown key")
-
-
-def _with_query(address: str, query: Mapping[str, str]) -> str:
-    return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
 async def _fetch(method: str, url: str, **more: Any) -> dict[str, Any]:

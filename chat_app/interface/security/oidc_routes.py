@@ -43,6 +43,13 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
     """Return the routes that lead to the provider and back."""
     router = APIRouter(include_in_schema=False)
     login = OidcLogin(settings)
+    root, path = settings.server.root_path, settings.server.root_path + _BEGIN
+
+    def refused(error: SignInFailed) -> RedirectResponse:
+        logger.warning("A sign-in at the provider failed: %s", error)
+        response = RedirectResponse(f"{root}/login?error=oauthSignin", 302)
+        response.delete_cookie(_COOKIE, path=path)
+        return response
 
     @router.get(_BEGIN)
     async def begin(request: Request) -> RedirectResponse:
@@ -50,11 +57,10 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
         try:
             address = await login.address(pending, identity.base_address(request) + _CALLBACK)
         except SignInFailed as error:
-            return _refused(settings, error)
+            return refused(error)
         claims = {**pending.model_dump(), "aud": PROVIDER, "exp": int(time.time()) + _SIGN_IN_SECONDS}
         response = RedirectResponse(address, 302)
         cookie = jwt.encode(claims, identity.secret, algorithm="HS256")
-        path = settings.server.root_path + _BEGIN
         response.set_cookie(_COOKIE, cookie, _SIGN_IN_SECONDS, path=path, httponly=True, samesite="lax")
         return response
 
@@ -65,12 +71,11 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
             signed_in = await login.finish(code, pending, identity.base_address(request) + _CALLBACK)
         except SignInFailed as error:
             await audit.record("login_failed", "unknown", detail=PROVIDER)
-            return _refused(settings, error)
+            return refused(error)
         await audit.record("login", signed_in.user, detail=PROVIDER)
-        response = RedirectResponse(f"{settings.server.root_path}/", 302)
+        response = RedirectResponse(f"{root}/", 302)
         login_cookie = identity.cookie_of(identity.issue_login(signed_in.user, signed_in.roles))
         response.headers.append("set-cookie", login_cookie)
-        path = settings.server.root_path + _BEGIN
         response.delete_cookie(_COOKIE, path=path)
         if settings.oidc.oidc_logout and len(signed_in.token) < _LONGEST_COOKIE:
             lasts = int(LOGIN_LASTS.total_seconds())
@@ -84,8 +89,8 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
         if _LEAVING in request.cookies:
             address = await login.leaving_address(request.cookies.get(_HINT_COOKIE, ""), address)
         response = RedirectResponse(address, 302)
-        response.delete_cookie(_LEAVING, path=settings.server.root_path or "/")
-        response.delete_cookie(_HINT_COOKIE, path=settings.server.root_path + _BEGIN)
+        response.delete_cookie(_LEAVING, path=root or "/")
+        response.delete_cookie(_HINT_COOKIE, path=path)
         return response
 
     return router
@@ -119,10 +124,3 @@ def _returned(request: Request, secret: str) -> tuple[str, Pending]:
     if not (code := request.query_params.get("code")):
         raise SignInFailed("the provider refused")
     return code, pending
-
-
-def _refused(settings: Settings, error: SignInFailed) -> RedirectResponse:
-    logger.warning("A sign-in at the provider failed: %s", error)
-    response = RedirectResponse(f"{settings.server.root_path}/login?error=oauthSignin", 302)
-    response.delete_cookie(_COOKIE, path=settings.server.root_path + _BEGIN)
-    return response
