@@ -1,7 +1,6 @@
 """Everything held about a user: export, erasure, and deletion by age."""
 
 import asyncio
-import logging
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -11,8 +10,6 @@ from chat_app.errors import AsclepiusError, SessionError
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.rendering.turn_steps import iso
 from chat_app.interface.runtime import Runtime
-
-logger = logging.getLogger(__name__)
 
 _MOST_SESSIONS: Final = 100_000
 _PURGE_SECONDS: Final = 3_600

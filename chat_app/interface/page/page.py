@@ -6,7 +6,6 @@ its beginning and so catches up without a gap.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -33,8 +32,6 @@ from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.turn_journal import OpenTurn
-
-logger = logging.getLogger(__name__)
 
 THREAD = "asclepius_thread"
 Columns = Sequence[tuple[LiveTurn, TurnRenderer]]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -191,10 +192,8 @@ class Identity:
 
     def is_trusted(self, peer: str | None) -> bool:
         """Return whether ``peer`` is the address of a trusted proxy."""
-        if peer is None:
-            return False
         try:
-            address = ipaddress.ip_address(peer)
+            address = ipaddress.ip_address(peer or "")
             return any(address in ipaddress.ip_network(trusted, strict=False) for trusted in self._trusted)
         except ValueError:
             return peer in self._trusted
@@ -218,14 +217,8 @@ def _is_address(text: str) -> bool:
 
 def token_of(cookies: Mapping[str, str]) -> str:
     """Return the login token in a request's cookies; empty when there is none."""
-    return cookies.get(COOKIE) or "".join(_chunks(cookies))
-
-
-def _chunks(cookies: Mapping[str, str]) -> Iterable[str]:
-    position = 0
-    while (part := cookies.get(f"{COOKIE}_{position}")) is not None:
-        yield part
-        position += 1
+    parts = takewhile(cookies.__contains__, (f"{COOKIE}_{position}" for position in count()))
+    return cookies.get(COOKIE) or "".join(cookies[part] for part in parts)
 
 
 def _secret(configured: SecretStr | None, data_dir: Path) -> str:
