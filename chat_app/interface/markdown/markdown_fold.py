@@ -9,7 +9,7 @@ sent, tables, code, rules and quotations. Everything else that Markdown would sw
 import re
 from collections import deque
 
-from chat_app.interface.markdown.markdown_inline import CITATION, InlineLine, next_piece
+from chat_app.interface.markdown.markdown_inline import CITATION, InlineLine, next_piece, stretch
 from chat_app.interface.markdown.markdown_lists import OpenLists
 
 _MARKS = re.compile(r"[ \t\-+*=_#>`~|:.)\d\\]*")
@@ -30,16 +30,8 @@ _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _TAB_WIDTH = 4
 
 
-def _stretch(pattern: re.Pattern[str], text: str, at: int) -> str:
-    found = pattern.match(text, at)
-    return found.group() if found else ""
-
-
 def _columns(space: str) -> int:
-    columns = 0
-    for character in space:
-        columns += _TAB_WIDTH - columns % _TAB_WIDTH if character == "\t" else 1
-    return columns
+    return len(space.expandtabs(_TAB_WIDTH))
 
 
 class MarkdownFold:
@@ -134,7 +126,7 @@ class MarkdownFold:
     def _fence_line(self, at: int, fence: tuple[str, int], *, final: bool) -> tuple[int, str] | None:
         """Return whether a line inside a code block is its closing fence."""
         mark, length = fence
-        seen = _stretch(re.compile(rf"[ \t]*{re.escape(mark)}*[ \t]*"), self._buffer, at)
+        seen = stretch(re.compile(rf"[ \t]*{re.escape(mark)}*[ \t]*"), self._buffer, at)
         end = at + len(seen)
         if end == len(self._buffer) and not final and len(seen) < _LONGEST_MARKS:
             return None
@@ -152,7 +144,7 @@ class MarkdownFold:
     # -- the start of a line -------------------------------------------------------------------------------------
 
     def _line_start(self, at: int, *, final: bool) -> tuple[int, str] | None:
-        marks = _stretch(_MARKS, self._buffer, at)
+        marks = stretch(_MARKS, self._buffer, at)
         end = at + len(marks)
         whole = end >= len(self._buffer) or self._buffer[end] == "\n"
         if end >= len(self._buffer) and not final and len(marks) < _LONGEST_MARKS:
@@ -253,7 +245,7 @@ class MarkdownFold:
         if self._marks_only and _EMPTY_ITEMS.fullmatch(rest):
             return self._escaped(line, rest, space)
         while (marker := self._marker(columns + taken, rest[taken:])) is not None:
-            gap = _stretch(_GAP, rest, taken + len(marker))
+            gap = stretch(_GAP, rest, taken + len(marker))
             # More space than this would be code in the item.
             width = len(marker) + (len(gap) if len(gap) <= _TAB_WIDTH else 1)
             self._lists.enter(columns + taken, width)

@@ -22,6 +22,8 @@ CITATION = "\0"
 _MEANT_ESCAPES = frozenset("*_#`~|-.>!+<$")
 _ALWAYS_ESCAPED = frozenset("[<&~")
 _PLAIN = re.compile("[^\\n\\\\\\[<&~*_:#|`w\u200b\\0 ]+")
+_RUN = re.compile(r"(.)\1*", re.DOTALL)
+_TICKS = re.compile("`+")
 _LONGEST_CODE = 2000
 _LONGEST_TAIL = 8
 _LONGEST_PADDING = 400
@@ -77,12 +79,16 @@ def _taken(source: str, written: str, line: InlineLine) -> Piece:
     return len(source), written
 
 
+def stretch(pattern: re.Pattern[str], text: str, at: int) -> str:
+    """Return what ``pattern`` matches at ``at``; an empty text for no match."""
+    found = pattern.match(text, at)
+    return found.group() if found else ""
+
+
 def _run(buffer: str, at: int, *, final: bool) -> str | None:
     """Return the run of equal characters at ``at``, or None when it may continue."""
-    end = at
-    while end < len(buffer) and buffer[end] == buffer[at]:
-        end += 1
-    return buffer[at:end] if end < len(buffer) or final else None
+    run = stretch(_RUN, buffer, at)
+    return run if at + len(run) < len(buffer) or final else None
 
 
 def _after(buffer: str, at: int) -> str:
@@ -90,14 +96,11 @@ def _after(buffer: str, at: int) -> str:
 
 
 def _spaces(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
-    end = at + 1
-    while end < len(buffer) and buffer[end] == " ":
-        end += 1
-    run = buffer[at:end]
-    if end == len(buffer) and not final:
+    run = _run(buffer, at, final=final)
+    if run is None:
         return None
     # Two spaces before a line end would become a line break.
-    trailing = _after(buffer, end) == "\n" and len(run) > 1 and not line.row_of and not line.heading
+    trailing = _after(buffer, at + len(run)) == "\n" and len(run) > 1 and not line.row_of and not line.heading
     return _taken(run, run[:-1] + "&#32;" if trailing else run, line)
 
 
@@ -121,10 +124,8 @@ def _code(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
 
 
 def _closing(buffer: str, start: int, stop: int, length: int) -> int | None:
-    for found in re.compile("`+").finditer(buffer, start, stop):
-        if len(found.group()) == length:
-            return found.start()
-    return None
+    runs = _TICKS.finditer(buffer, start, stop)
+    return next((run.start() for run in runs if len(run.group()) == length), None)
 
 
 def _backslash(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
