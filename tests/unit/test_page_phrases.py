@@ -61,7 +61,8 @@ FAMILIES: dict[str, set[str]] = {
     "section.": set(SECTIONS),
     "severity.": set(SEVERITIES),
     "starter.": {f"{topic}.{part}" for topic in (*TOPICS, "drugs") for part in ("label", "question")},
-    "step.": {"drug", "form", "route", "strengths", "brands", "labelers", "document", "section", "page", "text"},
+    "step.": {"drug", "form", "route", "strengths", "brands", "labelers", "document", "section", "page", "text"}
+    | {"argument", "field", "value"},
     "tool_error.": literals(ToolErrorCode) - {"other"},
     "upload.": literals(IngestStage),
 }

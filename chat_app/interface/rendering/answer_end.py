@@ -65,9 +65,7 @@ class AnswerEnd(TurnFacts):
             ],
             "references": [card(reference, language) for reference in references],
             "dropped": self.dropped,
-            "unsupported": [
-                {"text": one.text, "numbers": one.numbers, "details": one.details} for one in self.unsupported
-            ],
+            "unsupported": [one.model_dump(exclude={"reasons"}) for one in self.unsupported],
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
             "answer_at": self._before,
             "first_part": first_part,
@@ -97,11 +95,12 @@ class AnswerEnd(TurnFacts):
             return {"tries": [], "abstained": False, "follow_ups": []}
         question, language, outputs = self.ids.question, self.ids.language, self.tool_outputs
         cited = [reference.passage.id for reference in self.references]
-        if question and abstained(outcome, outputs, self.options, cited=bool(cited)):
-            tries = suggestions(question, outputs, self.options, language, extracts=self.extracts)
-            return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
-        # Extracts are found by the question's words, so it stays in the language of the sources.
-        further = follow_ups(fitting(outputs), cited, "en" if self.extracts else language)
+        gave_up = bool(question) and abstained(outcome, outputs, self.options, cited=bool(cited))
+        if gave_up:
+            tries, further = suggestions(question, outputs, self.options, language, extracts=self.extracts), []
+        else:
+            tries = other_names(question, outputs, language)
+            # Extracts are found by the question's words, so it stays in the language of the sources.
+            further = follow_ups(fitting(outputs), cited, "en" if self.extracts else language)
         shown = [{"label": each.label, "question": each.question} for each in further]
-        names = other_names(question, outputs, language)
-        return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": shown}
+        return {"tries": [each._asdict() for each in tries], "abstained": gave_up, "follow_ups": shown}

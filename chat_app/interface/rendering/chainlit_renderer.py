@@ -7,21 +7,15 @@ same ids for the same turn, so that a page which reloads, a second tab and the h
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, assert_never
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
 
 from chat_app.events import (
     AgentEvent,
-    AnyRunItem,
     CitationAdded,
-    FinalOutputItem,
-    LLMResponseItem,
     Notice,
-    RawResponsesStreamEvent,
     ReasoningRunItem,
-    ReferencesReady,
     RunItemStreamEvent,
-    StatementsChecked,
-    StepRunItem,
     TextDelta,
     TextReplaced,
     ToolCallRunItem,
@@ -170,16 +164,20 @@ class TurnRenderer:
                 return self._first(say_notice(self.ids.language, event))
             case Notice():
                 return self._enter_phase(say_notice(self.ids.language, event)) if not self.written else []
-            case RunItemStreamEvent():
-                return self._run_item(event.item)
+            case RunItemStreamEvent(item=ToolCallRunItem() as item):
+                return self._tool_started(item)
+            case RunItemStreamEvent(item=ToolProgressRunItem() as item):
+                return self._tool_progress(item)
+            case RunItemStreamEvent(item=ToolOutputRunItem() as item):
+                return self._tool_ended(item)
+            case RunItemStreamEvent(item=ReasoningRunItem() as item):
+                return self._reasoned(item)
             case TextReplaced():
                 return self._restart()
             case TurnEnded():
                 return self._end(event)
-            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | StatementsChecked() | ReferencesReady():
-                return []
             case _:
-                assert_never(event)
+                return []
 
     def _first(self, notice: str) -> list[Emission]:
         """Show ``notice`` above the answer: as a part, or in a comparison as the beginning of the column."""
@@ -208,31 +206,19 @@ class TurnRenderer:
             shown.append(Emission("update_message", dict(message)))
         return shown
 
-    def _run_item(self, item: AnyRunItem) -> list[Emission]:
-        match item:
-            case ToolCallRunItem():
-                return self._tool_started(item)
-            case ToolProgressRunItem():
-                return self._tool_progress(item)
-            case ToolOutputRunItem():
-                return self._tool_ended(item)
-            case ReasoningRunItem():
-                return self._reasoned(item)
-            case LLMResponseItem() | StepRunItem() | FinalOutputItem():
-                return []
-            case _:
-                assert_never(item)
-
     def _reasoned(self, item: ReasoningRunItem) -> list[Emission]:
         if self.extracts:
             # The offline model's reasoning only names its calls, which are steps themselves.
             return []
-        fold, part, name = MarkdownFold(), self.ids.part(item.id), say(self.ids.language, "step.reasoning")
-        step = empty_step(self.ids, part, name, kind="tool", parent=self.ids.holder_id, at=item.timestamp)
-        step["metadata"]["icon"] = "brain"
+        fold = MarkdownFold()
+        step = self._tool_step(item.id, say(self.ids.language, "step.reasoning"), item.timestamp, icon="brain")
         step |= {"output": fold.feed(item.text) + fold.close(), "end": iso(item.timestamp)}
-        self.steps[part] = step
         return [Emission("new_message", dict(step))]
+
+    def _tool_step(self, key: str, name: str, at: datetime, *, icon: str) -> StepDict:
+        step = empty_step(self.ids, self.ids.part(key), name, kind="tool", parent=self.ids.holder_id, at=at, icon=icon)
+        self.steps[step["id"]] = step
+        return step
 
     def _tool_started(self, item: ToolCallRunItem) -> list[Emission]:
         call = item.function
@@ -240,18 +226,16 @@ class TurnRenderer:
             return []
         self._calls[call.call_id] = item
         self._open_calls.add(call.call_id)
-        part = self.ids.part(call.call_id)
-        name, holder = step_name(call, item.presentation, self.ids.language), self.ids.holder_id
-        step = empty_step(self.ids, part, name, kind="tool", parent=holder, at=item.timestamp)
-        step["metadata"]["icon"] = item.presentation.icon if item.presentation else "wrench"
-        self.steps[part] = step
+        icon = item.presentation.icon if item.presentation else "wrench"
+        name = step_name(call, item.presentation, self.ids.language)
+        step = self._tool_step(call.call_id, name, item.timestamp, icon=icon)
         return [*self._enter_phase(None), Emission("new_message", dict(step))]
 
     def _tool_progress(self, item: ToolProgressRunItem) -> list[Emission]:
-        call = self._calls.get(item.progress.call_id)
-        if call is None or item.progress.call_id not in self._open_calls:
+        call_id = item.progress.call_id
+        if call_id not in self._open_calls:
             return []
-        step = self.steps[self.ids.part(item.progress.call_id)]
+        call, step = self._calls[call_id], self.steps[self.ids.part(call_id)]
         step["name"] = progress_name(call.function, item.progress.item, call.presentation, self.ids.language)
         return [Emission("update_message", dict(step))]
 
@@ -262,12 +246,10 @@ class TurnRenderer:
         if call_id not in self._calls:
             shown += self._tool_started(ToolCallRunItem(function=output.input, timestamp=item.timestamp))
         self._open_calls.discard(call_id)
-        step = self.steps[self.ids.part(call_id)]
+        step, tool = self.steps[self.ids.part(call_id)], self._calls[call_id].presentation
         step |= {
-            "name": finished_name(output, self._calls[call_id].presentation, self.ids.language),
-            "output": step_content(
-                output, self._calls[call_id].presentation, self.ids.language, question=self.ids.question
-            ),
+            "name": finished_name(output, tool, self.ids.language),
+            "output": step_content(output, tool, self.ids.language, question=self.ids.question),
             "isError": output.error is not None,
             "end": iso(output.finished_at),
         }
@@ -305,8 +287,7 @@ class TurnRenderer:
             return []
         before, self._phase = self._phase, phase
         part, holder = self.ids.part("phase"), self.ids.holder_id
-        line = empty_step(self.ids, part, phase or "", kind="undefined", parent=holder, at=now())
-        line["metadata"]["icon"] = "hourglass"
+        line = empty_step(self.ids, part, phase or "", kind="undefined", parent=holder, at=now(), icon="hourglass")
         if phase is None:
             return [Emission("delete_message", line)]
         return [Emission("update_message" if before else "new_message", line)]

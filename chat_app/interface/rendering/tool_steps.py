@@ -1,7 +1,7 @@
 """Tool calls as steps of the page: a title with the subject, and the results as tables."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -83,8 +83,7 @@ def step_content(
     shown: list[str] = []
     heading = f"**{say(language, 'step.arguments')}**\n\n"
     if arguments:
-        titles = say(language, "step.argument"), say(language, "step.value")
-        shown.append(heading + table(language, titles, _told_fields(tool, language, arguments)))
+        shown.append(heading + _titled(language, ("argument", "value"), _told_fields(tool, language, arguments)))
     elif not given and output.input.arguments.strip() not in ("", "{}"):
         shown.append(heading + literal(output.input.arguments[:_LONGEST_SUBJECT]))
     if output.error is not None:
@@ -145,8 +144,7 @@ def _result(output: JsonValue, tool: ToolPresentation | None, language: Language
     else:
         listed = next((value for value in output.values() if isinstance(value, list) and value), None)
         fields = _told_fields(tool, language, {k: v for k, v in output.items() if k not in _INTERNAL})
-        header = say(language, "step.field"), say(language, "step.value")
-        shown.append(_rows_of(listed, language) or table(language, header, fields))
+        shown.append(_rows_of(listed, language) or _titled(language, ("field", "value"), fields))
     notes += [output.get("note")]
     for label, value in (("did_you_mean", output.get("did_you_mean")), *(("note", note) for note in notes)):
         if words := cell(language, value):
@@ -160,41 +158,36 @@ def _records(value: JsonValue) -> list[dict[str, JsonValue]]:
 
 def _statements(results: list[dict[str, JsonValue]], language: Language) -> str:
     """Return the sentences of drug labels as a table with a row for each section."""
-    rows: list[list[str]] = []
+    rows: list[Sequence[JsonValue]] = []
     for row in results:
         label = row.get("label")
         sections = label.values() if isinstance(label, dict) else ()
         said = " ".join(str(sentence) for section in sections if isinstance(section, list) for sentence in section)
-        values = row.get("label_of") or row.get("generic_name"), row.get("section"), said
-        rows.append([cell(language, value) for value in values])
-    columns = ("drug", "section", "text")
-    return table(language, [say(language, f"step.{column}") for column in columns], rows)
+        rows.append((row.get("label_of") or row.get("generic_name"), row.get("section"), said))
+    return _titled(language, ("drug", "section", "text"), rows)
 
 
 def _drugs(results: list[dict[str, JsonValue]], language: Language) -> str:
-    rows: list[tuple[str, ...]] = []
+    rows: list[Sequence[JsonValue]] = []
     for record in results:
         listed = _records(record.get("products"))
         for product in listed or [{}]:
             # Brands of the whole record are not attributed to a single product.
             brands = product.get("brand_names") if listed else record.get("brand_names")
-            values = (
-                record.get("generic_name"),
-                product.get("dosage_form"),
-                product.get("routes"),
-                product.get("strengths"),
-                brands,
-                product.get("labelers"),
-            )
-            rows.append(tuple(cell(language, value) for value in values))
-    columns = ("drug", "form", "route", "strengths", "brands", "labelers")
-    return table(language, [say(language, f"step.{column}") for column in columns], rows)
+            form = (product.get(key) for key in ("dosage_form", "routes", "strengths"))
+            rows.append((record.get("generic_name"), *form, brands, product.get("labelers")))
+    return _titled(language, ("drug", "form", "route", "strengths", "brands", "labelers"), rows)
 
 
 def _passages(passages: list[JsonValue], language: Language) -> str:
     columns = ("document", "section", "page", "text")
-    rows = [tuple(cell(language, p.get(column)) for column in columns) for p in _records(passages)]
-    return table(language, [say(language, f"step.{column}") for column in columns], rows)
+    return _titled(language, columns, ([p.get(column) for column in columns] for p in _records(passages)))
+
+
+def _titled(language: Language, columns: Iterable[str], rows: Iterable[Sequence[JsonValue]]) -> str:
+    """Return a table with the titles of ``columns`` in ``language``."""
+    titles = [say(language, f"step.{column}") for column in columns]
+    return table(language, titles, [[cell(language, value) for value in row] for row in rows])
 
 
 def _rows_of(value: JsonValue, language: Language) -> str:

@@ -16,8 +16,6 @@ ElementDict = dict[str, Any]
 
 COLUMN = "llm"
 """The type of the step that holds one of several models' answers; no other step has it."""
-
-
 GOES_ON = "goes_on"
 """Key of a message's metadata: the answer goes on in the message after it."""
 
@@ -56,7 +54,9 @@ class TurnIds:
         return self.message_id if self.column else self.run_id
 
 
-def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str, at: datetime) -> StepDict:
+def empty_step(
+    ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str, at: datetime, icon: str = ""
+) -> StepDict:
     """Return an empty step that began at ``at``."""
     return {
         "id": step_id,
@@ -71,7 +71,7 @@ def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str,
         "showInput": False,
         "defaultOpen": False,
         "autoCollapse": False,
-        "metadata": {"turn": ids.turn_id},
+        "metadata": {"turn": ids.turn_id, **({"icon": icon} if icon else {})},
         "createdAt": iso(at),
         "start": iso(at),
         "end": None,
@@ -86,10 +86,8 @@ def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
         return empty_step(ids, ids.answer_id(part), ids.author, kind="assistant_message", parent=ids.run_id, at=at)
     # The columns share their run's start: each is later than the run and than the column before it.
     at = ids.started_at + timedelta(milliseconds=1 + ids.place)
-    column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=at)
-    column["defaultOpen"] = True
-    column["metadata"]["icon"] = "sparkles"
-    return column
+    column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=at, icon="sparkles")
+    return {**column, "defaultOpen": True}
 
 
 def run_step(ids: TurnIds, question_id: str) -> StepDict:
