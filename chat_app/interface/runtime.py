@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, get_args
 
@@ -37,7 +37,6 @@ from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message
 from chat_app.sessions.tallies import Tallies
-from chat_app.sessions.turn_journal import OpenTurn
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
@@ -87,8 +86,6 @@ class Runtime:
         self.limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.upload_room = UploadRoom(lambda: self.app.sessions.held_files if self.app else None, held_bytes)
         self.gate = QuestionGate(self.limits, self.turns, self.elsewhere.running_of)
-        self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] | None = None
-        """Shows the turns of other processes, by id; the page sets it."""
         self.silent_workers: Callable[[], Coroutine[Any, Any, list[str]]] | None = None
         """Names the other processes of this port that do not answer; None when there are none."""
         self.app: App | None = None
@@ -153,9 +150,8 @@ class Runtime:
             async with self._open_app(self.settings, on_progress=self._show) as app:
                 self.app = app
                 self._opened.set()
-                requests = self.keeper.run_requests(self._show_elsewhere)
-                uploads = self.upload_room.keep_recorded()
-                works = (app.warm_up(), self.keeper.run(), requests, uploads, self._catch_up())
+                keeping = (self.keeper.run(), self.keeper.run_requests(), self.upload_room.keep_recorded())
+                works = (app.warm_up(), *keeping, self._catch_up())
                 beside = {asyncio.create_task(work) for work in works}
                 await stop.wait()
                 for task in beside:
@@ -267,10 +263,6 @@ class Runtime:
 
     def _tool_names(self) -> Collection[str]:
         return self.app.tools.names() if self.app else ()
-
-    async def _show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
-        if self.show_elsewhere is not None:
-            await self.show_elsewhere(opened)
 
     def _show(self, progress: str) -> None:
         self._progress = progress

@@ -102,10 +102,11 @@ def scripts() -> str:
 
 def said_ids() -> set[str]:
     """Every literal id that Python code and templates say."""
-    found = {"step.yes", "step.no", "step.did_you_mean", "step.note", "upload.own", "upload.own_for_now"}
+    found = {"step.did_you_mean", "step.note"}
     for name, call in python_calls():
-        if name in {"say", "partial"}:
-            found |= {a.value for a in call.args if isinstance(a, ast.Constant) and "." in str(a.value)}
+        if name in {"say", "partial", "toast"}:
+            given = (a for arg in call.args for a in ((arg.body, arg.orelse) if isinstance(arg, ast.IfExp) else (arg,)))
+            found |= {a.value for a in given if isinstance(a, ast.Constant) and "." in str(a.value)}
     for template in PROJECT.glob("chat_app/interface/**/*.jinja"):
         found |= set(re.findall(r'\bsay\("([\w.]+\w)"', template.read_text()))
     return found | {"administration.not_allowed"}

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
+from itertools import product
 from typing import Any, cast
 from uuid import uuid4
 
@@ -29,6 +30,7 @@ from chat_app.interface.history.history_rows import Row, decoded_value, element_
 from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
     DELETE_STEP,
+    DELETE_THREAD,
     FOUND,
     NEWEST_FIRST,
     SEARCH,
@@ -68,13 +70,11 @@ class History(SQLAlchemyDataLayer):
     """The data layer of the page."""
 
     def __init__(self, url: str) -> None:
-        chainlit_logger = logging.getLogger("chainlit")
-        level = chainlit_logger.level
+        address, chainlit_logger = database_url(url), logging.getLogger("chainlit")
         # Prevents a warning about the file store, which is not used.
-        chainlit_logger.setLevel(logging.ERROR)
-        address = database_url(url)
+        chainlit_logger.disabled = True
         super().__init__(address.render_as_string(hide_password=False))
-        chainlit_logger.setLevel(level)
+        chainlit_logger.disabled = False
         self.engine: AsyncEngine = database_engine(address)
         self.async_session.configure(bind=self.engine)
         self._turns: Batches[TurnRows, None] = Batches(self._write, apart=(SQLAlchemyError,))
@@ -188,16 +188,18 @@ class History(SQLAlchemyDataLayer):
     async def delete_thread(self, thread_id: str) -> None:
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
             await self.before_deletion(thread_id, conversations_of(await self.metadata_of(thread_id)), owner)
-        async with self.engine.begin() as connection:
-            for table in ("feedbacks", "elements", "steps"):
-                statement = f'DELETE FROM {table} WHERE "threadId" = :id'  # noqa: S608 - names of our own tables
-                await connection.execute(text(statement), {"id": thread_id})
-            await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
+        await self._run(DELETE_THREAD, thread_id)
         await self._truncate_log()
 
     async def _rows(self, query: str, **values: Any) -> list[Row]:
         async with self.engine.connect() as connection:
             return await rows_of(connection, query, **values)
+
+    async def _run(self, queries: Sequence[str], *ids: str) -> None:
+        """Run each of ``queries`` for each of ``ids``, in one transaction."""
+        async with self.engine.begin() as connection:
+            for query, identifier in product(queries, ids):
+                await connection.execute(text(query), {"id": identifier})
 
     async def _truncate_log(self) -> None:
         """Remove what was deleted from SQLite's log as well; readers may prevent that until the next time."""
@@ -216,8 +218,7 @@ class History(SQLAlchemyDataLayer):
 
     async def delete_user(self, owner: str) -> None:
         """Delete the user, once their conversations are deleted."""
-        async with self.engine.begin() as connection:
-            await connection.execute(text('DELETE FROM users WHERE "identifier" = :owner'), {"owner": owner})
+        await self._run(['DELETE FROM users WHERE "identifier" = :id'], owner)
         await self._truncate_log()
 
     async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
@@ -268,10 +269,7 @@ class History(SQLAlchemyDataLayer):
         await self.delete_steps([step_id])
 
     async def delete_steps(self, step_ids: Sequence[str]) -> None:
-        async with self.engine.begin() as connection:
-            for step_id in step_ids:
-                for statement in DELETE_STEP:
-                    await connection.execute(text(statement), {"id": step_id})
+        await self._run(DELETE_STEP, *step_ids)
 
     async def create_element(self, element: Any) -> None:
         """Do nothing: uploaded files are not kept, and references are written with their turn."""
@@ -303,6 +301,5 @@ class History(SQLAlchemyDataLayer):
         return str(rows[0]["id"])
 
     async def delete_feedback(self, feedback_id: str) -> bool:
-        async with self.engine.begin() as connection:
-            await connection.execute(text('DELETE FROM feedbacks WHERE "id" = :id'), {"id": feedback_id})
+        await self._run(['DELETE FROM feedbacks WHERE "id" = :id'], feedback_id)
         return True

@@ -51,17 +51,9 @@ def decoded_value(value: Any, default: Any) -> Any:
 
 def thread_of(row: Row) -> ThreadDict:
     """Decode a conversation without its messages."""
-    return ThreadDict(
-        id=row["id"],
-        createdAt=row["createdAt"],
-        name=row["name"],
-        userId=row["userId"],
-        userIdentifier=row["userIdentifier"],
-        tags=decoded_value(row["tags"], None),
-        metadata=decoded_value(row["metadata"], {}),
-        steps=[],
-        elements=[],
-    )
+    decoded = {column: row[column] for column in ("id", "createdAt", "name", "userId", "userIdentifier")}
+    decoded |= {"tags": decoded_value(row["tags"], None), "metadata": decoded_value(row["metadata"], {})}
+    return cast("ThreadDict", {**decoded, "steps": [], "elements": []})
 
 
 def hit(row: Row, words: str) -> str:
@@ -76,28 +68,16 @@ def hit(row: Row, words: str) -> str:
 def step_of(row: Row) -> StepDict:
     """Decode a message or step with its feedback."""
     shown = row["showInput"] not in (None, "false")
-    feedback = None
-    if row["feedback_value"] is not None:
-        feedback = {
-            "forId": row["id"],
-            "id": row["feedback_id"],
-            "value": row["feedback_value"],
-            "comment": row["feedback_comment"],
-        }
-    decoded = {
-        **{column: row[column] for column in STEP_COLUMNS},
+    feedback = {"forId": row["id"]} | {key: row[f"feedback_{key}"] for key in ("id", "value", "comment")}
+    decoded = {column: row[column] for column in STEP_COLUMNS}
+    decoded |= {column: bool(row[column]) for column in ("isError", "defaultOpen", "autoCollapse", "waitForAnswer")}
+    decoded |= {column: decoded_value(row[column], None) for column in ("tags", "modes", "generation")}
+    decoded |= {
         "streaming": False,
-        "isError": bool(row["isError"]),
-        "defaultOpen": bool(row["defaultOpen"]),
-        "autoCollapse": bool(row["autoCollapse"]),
-        "waitForAnswer": bool(row["waitForAnswer"]),
         "metadata": decoded_value(row["metadata"], {}),
-        "tags": decoded_value(row["tags"], None),
-        "modes": decoded_value(row["modes"], None),
-        "generation": decoded_value(row["generation"], None),
         "input": row["input"] or "" if shown else "",
         "output": row["output"] or "",
-        "feedback": feedback,
+        "feedback": feedback if feedback["value"] is not None else None,
         "showInput": row["showInput"] if shown else False,
     }
     return cast("StepDict", decoded)

@@ -47,6 +47,12 @@ FOUND = """(SELECT s."output" FROM steps s WHERE s."threadId" = t."id"
 SEARCH = f"""(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR {FOUND} IS NOT NULL)"""
 AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
 NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'
+DELETE_THREAD = (
+    'DELETE FROM feedbacks WHERE "threadId" = :id',
+    'DELETE FROM elements WHERE "threadId" = :id',
+    'DELETE FROM steps WHERE "threadId" = :id',
+    'DELETE FROM threads WHERE "id" = :id',
+)
 DELETE_STEP = (
     'DELETE FROM feedbacks WHERE "forId" = :id',
     'DELETE FROM elements WHERE "forId" = :id',

@@ -70,6 +70,8 @@ class TurnKeeper:
     """Returns the session store, or None while the services start."""
     resume: Resume | None = None
     """Runs a turn again whose process died, by the agent's conversation and the turn; returns None when it cannot."""
+    show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] | None = None
+    """Shows the turns of other processes, by id; the page sets it."""
     taken_over: LiveTurns = field(init=False)
     """Turns of dead processes that this process continues; readers follow them through their journals."""
     _writers: dict[str, TurnWriter] = field(default_factory=dict[str, TurnWriter])
@@ -179,15 +181,16 @@ class TurnKeeper:
                 await self.recover()
             await asyncio.sleep(_RECOVERY_SECONDS)
 
-    async def run_requests(self, show: Callable[[Mapping[str, OpenTurn]], Awaitable[None]]) -> None:
-        """Stop the turns that other processes ask to stop, and ``show`` theirs by id, until cancelled."""
+    async def run_requests(self) -> None:
+        """Stop the turns that other processes ask to stop, and show theirs, until cancelled."""
         while True:
             with suppress(AsclepiusError):
                 journal = (await self.sessions()).journal
                 for turn_id in await journal.to_stop() if self.running else ():
                     if turn := self.turns.get(turn_id) or self.taken_over.get(turn_id):
                         turn.stop()
-                await show(await journal.written_elsewhere())
+                if self.show_elsewhere is not None:
+                    await self.show_elsewhere(await journal.written_elsewhere())
             await asyncio.sleep(_REQUEST_SECONDS)
 
     async def recover(self, thread_id: str | None = None) -> None:

@@ -7,9 +7,8 @@ from chainlit.session import WebsocketSession
 
 from chat_app.errors import SessionError
 from chat_app.interface.history.branches import MAIN, conversations_of, forget, fork, is_conversation_key
-from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.page import ChatPage
-from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
+from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of, toast
 
 logger = logging.getLogger(__name__)
 
@@ -22,9 +21,7 @@ async def edit_question(page: ChatPage, session: WebsocketSession, message_id: s
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
         return
     if page.runtime.turns.of_thread(thread_id, owner) or await page.runtime.elsewhere.of_thread(thread_id, owner):
-        await emit(
-            session, "toast", {"message": say(language_of(session.language), "toast.edit_wait"), "type": "warning"}
-        )
+        await toast(session, "toast.edit_wait", "warning")
         return
     steps = [cast("dict[str, Any]", step) for step in thread["steps"] or []]
     at = next((i for i, step in enumerate(steps) if step["id"] == message_id and step["type"] == "user_message"), None)

@@ -19,14 +19,14 @@ from chainlit.session import WebsocketSession, ws_sessions_id
 from chat_app.events import AgentEvent
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
-from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.pace import Pace
 from chat_app.interface.page.page_settings import KEY, change
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.page.recent_turns import RecentTurns
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
-from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, sessions_of
+from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, sessions_of, toast
 from chat_app.interface.rendering.turn_steps import finished_run, part_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
@@ -50,7 +50,7 @@ class ChatPage:
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._shown: set[tuple[str, str]] = set()
         """Questions that other processes answer, with the sockets that they are shown on."""
-        runtime.show_elsewhere = self.show_elsewhere
+        runtime.keeper.show_elsewhere = self.show_elsewhere
 
     def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
         """Show ``question``'s answer on ``session`` from its beginning, in place of a previous viewer."""
@@ -250,9 +250,5 @@ class ChatPage:
     async def _answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
         """Run the turn and store it; tell its readers when the history does not have it."""
         stored = await self.runtime.keeper.answer(turn, events)
-        if stored == "stored":
-            return
-        for session in sessions_of(turn.thread_id, turn.owner):
-            language = language_of(session.language)
-            said = say(language, "toast.unsaved_yet") if stored == "later" else say(language, "toast.unsaved")
-            await emit(session, "toast", {"message": said, "type": "warning"})
+        for session in sessions_of(turn.thread_id, turn.owner) if stored != "stored" else ():
+            await toast(session, "toast.unsaved_yet" if stored == "later" else "toast.unsaved", "warning")

@@ -5,17 +5,13 @@ longer with every turn before it. The page therefore opens a conversation with i
 most ``TURNS`` while questions are asked. Its ``SHOW_EARLIER`` message asks for earlier ones.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from chainlit.session import WebsocketSession
 
+from chat_app.interface.history.history_layer import History
 from chat_app.interface.rendering.sockets import emit
-
-if TYPE_CHECKING:
-    from chat_app.interface.history.history_layer import History
 
 OPENED: Final = 2
 """Turns that a page shows of a conversation that it opens; the last question is at the top of the screen."""

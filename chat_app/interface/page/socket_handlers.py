@@ -29,30 +29,21 @@ from sqlalchemy.exc import SQLAlchemyError
 from chat_app.errors import AuditUnavailable
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import without_messages
-from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_settings import change, show_panel
 from chat_app.interface.page.recent_turns import SHOW_EARLIER
-from chat_app.interface.rendering.sockets import PageWebSocket, emit, owner_of
+from chat_app.interface.rendering.sockets import PageWebSocket, emit, owner_of, toast
 
 logger = logging.getLogger(__name__)
 
 _NOT_FOUND: Final = {"status": 404}
 """Answer to an event that names what another user owns."""
+_UNUSED: Final = (
+    *("audio_start", "audio_chunk", "audio_end", "chat_settings_edit", "fetch_favorites", "message_favorite"),
+)
 _changing: Final[WeakValueDictionary[str, asyncio.Lock]] = WeakValueDictionary()
 """Held while a socket's settings are changed: a question that is sent right after that is asked with the new ones."""
-
-
-class _Edited(BaseModel):
-    id: str
-    output: str
-
-
-class EditedQuestion(BaseModel):
-    """What the page sends when a question has been edited."""
-
-    message: _Edited
 
 
 class _Asked(BaseModel):
@@ -65,7 +56,7 @@ class _File(BaseModel):
 
 
 class SentQuestion(BaseModel):
-    """The message of a socket that asks a question."""
+    """The message of a socket that asks a question, or an edited one."""
 
     message: _Asked
     file_references: list[_File] | None = Field(None, alias="fileReferences")
@@ -104,14 +95,7 @@ def install(page: ChatPage) -> None:
     sio.on("edit_message", partial(_edit, page))
     sio.on("window_message", partial(_handed_back, page))
     setattr(sio.eio, "_async", {**getattr(sio.eio, "_async"), "websocket": PageWebSocket})  # noqa: B009, B010
-    for name in (
-        "audio_start",
-        "audio_chunk",
-        "audio_end",
-        "message_favorite",
-        "fetch_favorites",
-        "chat_settings_edit",
-    ):
+    for name in _UNUSED:
         sio.on(name, ignored)
 
 
@@ -127,8 +111,7 @@ async def _signed_in(page: ChatPage, sid: str) -> WebsocketSession | None:
     session: WebsocketSession | None = WebsocketSession.get(sid)
     if session is None or await page.runtime.sign_in.is_valid(session.token):
         return session
-    said = say(language_of(session.language), "toast.signed_out")
-    await emit(session, "toast", {"message": said, "type": "error"})
+    await toast(session, "toast.signed_out")
     await emit(session, "task_end", {})
     return None
 
@@ -179,13 +162,13 @@ async def _change(page: ChatPage, sid: str, values: Any) -> None:
 
 async def _edit(page: ChatPage, sid: str, payload: Any) -> None:
     try:
-        given = EditedQuestion.model_validate(payload).message
+        given = SentQuestion.model_validate(payload).message
     except ValidationError:
         return
     async with _changing.setdefault(sid, asyncio.Lock()):
         session = await _signed_in(page, sid)
     if session:
-        _begin(session, edit_question(page, session, given.id, _cut(page, given.output)))
+        _begin(session, edit_question(page, session, str(given.id), _cut(page, given.output)))
 
 
 def _cut(page: ChatPage, text: str) -> str:
@@ -204,7 +187,6 @@ async def _asked(session: WebsocketSession, asking: Coroutine[Any, Any, None]) -
         await asking
     except Exception as error:  # noqa: BLE001 - the boundary of a question: its page must not wait for ever
         logger.warning("A question was not asked: %s", type(error).__name__)
-        said = say(language_of(session.language), "toast.ask_failed")
-        await emit(session, "toast", {"message": said, "type": "error"})
+        await toast(session, "toast.ask_failed")
     finally:
         await emit(session, "task_end", {})

@@ -5,7 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from chainlit.element import Element
 from chainlit.server import sio
@@ -17,6 +17,7 @@ from socketio.packet import EVENT
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import OPEN
 
+from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.rendering.turn_steps import ElementDict
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
@@ -99,6 +100,12 @@ async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]
         # Chainlit's ``emit`` returns an awaitable, unlike its annotation.
         sending: Any = session.emit
         await sending(event, payload)
+
+
+async def toast(session: WebsocketSession, message_id: str, kind: Literal["warning", "error"] = "error") -> None:
+    """Show a message of the catalogues in a corner of the page."""
+    said = say(language_of(session.language), message_id)
+    await emit(session, "toast", {"message": said, "type": kind})
 
 
 def _engine_id(session: WebsocketSession) -> str | None:
