@@ -48,7 +48,6 @@ def create_app(
             purging.cancel()
 
     app = FastAPI(
-        title="Asclepius",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -1,11 +1,11 @@
 """The API's OpenAPI document: how to sign in, what events look like, which problems an operation can answer with."""
 
+from functools import cache
 from itertools import chain
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.models import Example
-from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 from starlette.routing import compile_path
@@ -26,7 +26,7 @@ Errors are problem documents (RFC 9457). They never repeat the request. Another 
 missing ones: 404.
 """.strip()
 
-TAGS: Final = [
+TAGS: Final[list[dict[str, Any]]] = [
     {"name": "consult", "description": "Ask, follow the answer, stop it."},
     {"name": "conversations", "description": "Questions and answers; kept for a while after their last use."},
     {"name": "sources", "description": "What answers come from."},
@@ -115,14 +115,10 @@ CONSULT_EXAMPLES: Final[dict[str, Example]] = {
 
 
 def document(app: FastAPI) -> None:
-    """Install the OpenAPI document of ``app``."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
+    """Give ``app`` its OpenAPI document."""
+    app.title, app.version, app.description, app.openapi_tags = "Asclepius", __version__, DESCRIPTION, TAGS
+    app.license_info = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    app.openapi = cache(lambda: _completed(FastAPI.openapi(app)))  # type: ignore[method-assign]
 
 
 def methods_of(app: FastAPI, path: str) -> list[str]:
@@ -131,16 +127,7 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
     return sorted({method.upper() for methods in here for method in methods})
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
-    schema = get_openapi(
-        title="Asclepius",
-        version=__version__,
-        description=DESCRIPTION,
-        routes=app.routes,
-        tags=[dict(tag) for tag in TAGS],
-        servers=app.servers,
-        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-    )
+def _completed(schema: dict[str, Any]) -> dict[str, Any]:
     components = schema.setdefault("components", {})
     models = components.setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
