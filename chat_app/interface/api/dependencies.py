@@ -1,15 +1,20 @@
-"""What routes depend on: the served app, the signed-in user, their conversation, and the reader's language."""
+"""What routes depend on: the served app, the signed-in user, their conversation, language and pages of HTML."""
 
-from typing import Annotated, Final
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Path, Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader
 
-from chat_app.interface.i18n.translation import Language, language_of
+from chat_app.interface.i18n.translation import Language, language_of, say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
 
 NO_STORE: Final = {"cache-control": "no-store"}
 """Headers of an answer that neither browser nor proxy may keep."""
+_PAGES: Final = Environment(loader=FileSystemLoader(FilePath(__file__).parent), autoescape=True)
 
 
 async def _served(request: Request) -> Runtime:
@@ -44,3 +49,9 @@ async def _language(request: Request) -> Language:
 
 ReaderLanguage = Annotated[Language, Depends(_language)]
 """The language in which the client asks for texts."""
+
+
+def html_page(template: str, language: Language, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page from the ``template`` at that path in this folder."""
+    html = _PAGES.get_template(template).render(language=language, say=partial(say, language), **values)
+    return HTMLResponse(html, status, headers=NO_STORE)

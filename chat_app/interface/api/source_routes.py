@@ -1,6 +1,5 @@
 """Routes of an answer's sources: passages, guideline pages and original files."""
 
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -10,7 +9,6 @@ from pydantic import StringConstraints
 from chat_app.interface.api.dependencies import ServedRuntime, User, signed_in
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import require_readable
-from tools.documents.models import PageImage
 from tools.guidelines import Scope
 
 _HOUR = "private, max-age=3600"
@@ -46,15 +44,24 @@ async def page_image(
     scope = await require_readable(runtime.history, user, document_id)
     app = await runtime.ready()
     image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
-    return _picture(image, scope)
+    marked = {"x-marked-at": "{:.4f} {:.4f}".format(*image.marked_at)} if image.marked_at else {}
+    headers = {**_kept(scope), "x-page-count": str(image.pages), **marked}
+    return Response(image.png, media_type="image/png", headers=headers)
 
 
 @router.get("/guidelines/{document_id}/original.pdf")
 async def original(runtime: ServedRuntime, user: User, document_id: str) -> FileResponse:
     """Return the original document. A PDF opens in the browser; any other format is downloaded."""
     scope = await require_readable(runtime.history, user, document_id)
-    app = await runtime.ready()
-    return _file(app.guidelines.original(document_id, scope=scope), document_id, scope)
+    path = (await runtime.ready()).guidelines.original(document_id, scope=scope)
+    pdf = path.suffix.lower() == ".pdf"
+    return FileResponse(
+        path,
+        media_type="application/pdf" if pdf else "application/octet-stream",
+        filename=f"{document_id}{path.suffix}",
+        content_disposition_type="inline" if pdf else "attachment",
+        headers=_kept(scope),
+    )
 
 
 @router.get("/passages/{passage_id:path}")
@@ -66,23 +73,6 @@ async def passage(runtime: ServedRuntime, user: User, passage_id: str) -> Respon
     if found is None:
         return problem(404, "There is no such passage.")
     return Response(found.model_dump_json(), media_type="application/json")
-
-
-def _picture(image: PageImage, scope: Scope | None) -> Response:
-    marked = {"x-marked-at": "{:.4f} {:.4f}".format(*image.marked_at)} if image.marked_at else {}
-    headers = {**_kept(scope), "x-page-count": str(image.pages), **marked}
-    return Response(image.png, media_type="image/png", headers=headers)
-
-
-def _file(path: FilePath, name: str, scope: Scope | None) -> FileResponse:
-    pdf = path.suffix.lower() == ".pdf"
-    return FileResponse(
-        path,
-        media_type="application/pdf" if pdf else "application/octet-stream",
-        filename=f"{name}{path.suffix}",
-        content_disposition_type="inline" if pdf else "attachment",
-        headers=_kept(scope),
-    )
 
 
 def _kept(scope: Scope | None) -> dict[str, str]:

@@ -6,24 +6,20 @@ The page, without scripts, shows guidelines and imports, feedback, usage per day
 import asyncio
 from collections import deque
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal, get_args
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from fastapi.responses import HTMLResponse, StreamingResponse
-from jinja2 import Environment, FileSystemLoader
+from fastapi.responses import StreamingResponse
 
 from chat_app.audit import AuditAction, AuditFilter, DatabaseAuditLog
 from chat_app.database.usage_reports import rated_answers, usage
-from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime
-from chat_app.interface.i18n.translation import Language, say
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, html_page
+from chat_app.interface.i18n.translation import Language
 from chat_app.interface.rendering.sockets import disconnect_user
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotAllowed, Unauthenticated, token_of
 
 View = Literal["content", "feedback", "usage", "audit"]
-_PAGES: Final = Environment(loader=FileSystemLoader(FilePath(__file__).parent), autoescape=True)
 _RATINGS: Final = 100
 _DAYS: Final = 30
 _ENTRIES: Final = 200
@@ -77,14 +73,8 @@ async def end_logins(runtime: ServedRuntime, request: Request, name: Annotated[s
 
 
 def _page(runtime: Runtime, language: Language, status: int = 200, **values: Any) -> Response:
-    html = _PAGES.get_template("administration_page.jinja").render(
-        language=language,
-        say=partial(say, language),
-        base=f"{runtime.settings.server.root_path}/administration",
-        views=get_args(View),
-        **values,
-    )
-    return HTMLResponse(html, status, headers=NO_STORE)
+    base, views = f"{runtime.settings.server.root_path}/administration", get_args(View)
+    return html_page("operators/administration_page.jinja", language, status, base=base, views=views, **values)
 
 
 async def _values(runtime: Runtime, view: View, wanted: AuditFilter) -> dict[str, Any]:

@@ -1,28 +1,24 @@
 """The page of one passage, which citations in other programs and in notes link to."""
 
-from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader
 from pydantic import Field, StringConstraints
 
 from chat_app.agent.citations.stated_strength import stated_strengths
 from chat_app.events import Reference
-from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime
+from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, html_page
 from chat_app.interface.api.passages.passage_links import MOST_QUOTES, PassageLinks
 from chat_app.interface.conversation.own_documents import require_readable
-from chat_app.interface.i18n.translation import Language, say
+from chat_app.interface.i18n.translation import say
 from chat_app.interface.rendering.reference_cards import card
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import DEMO_USER, NotOwner, Unauthenticated
 from tools.guidelines import Scope
 from tools.types import Frozen, Passage
 
-_PAGES: Final = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+_TEMPLATE: Final = "passages/passage_page.jinja"
 _SCALE: Final = 1.5
 
 
@@ -66,11 +62,11 @@ async def page(
         user, scope = await _admit(runtime, request, passage_id, link)
         passage = await _found(runtime, passage_id, scope)
     except Unauthenticated:
-        return _page(language, 401, notice=say(language, "passage.sign_in"))
+        return html_page(_TEMPLATE, language, 401, notice=say(language, "passage.sign_in"))
     except NotOwner:
         pass
     if passage is None:
-        return _page(language, 404, notice=say(language, "passage.missing"))
+        return html_page(_TEMPLATE, language, 404, notice=say(language, "passage.missing"))
     notice = "" if await _is_current(runtime, passage) else say(language, "passage.superseded")
     quotes = tuple(link.quote)
     cited = Reference(number=1, passage=passage, quotes=quotes, strengths=stated_strengths(passage, quotes))
@@ -78,7 +74,7 @@ async def page(
     root = runtime.settings.server.root_path
     picture = f"{root}/passages/{quote(passage.id, safe=':@')}/page.png?{request.url.query}" if passage.page else ""
     original = f"{root}/api/v1/guidelines/{passage.document_id}/original.pdf#page={passage.page}" if user else ""
-    return _page(language, 200, notice, reference=shown, picture=picture, original=original)
+    return html_page(_TEMPLATE, language, notice=notice, reference=shown, picture=picture, original=original)
 
 
 async def _admit(
@@ -109,10 +105,3 @@ async def _is_current(runtime: Runtime, passage: Passage) -> bool:
     name, _, version = passage.document_id.rpartition("@")
     documents = await (await runtime.ready()).guidelines.documents() if name else []
     return all(document.id != name or version not in document.superseded for document in documents)
-
-
-def _page(language: Language, status: int, notice: str = "", **values: Any) -> Response:
-    html = _PAGES.get_template("passage_page.jinja").render(
-        language=language, say=partial(say, language), notice=notice, **values
-    )
-    return HTMLResponse(html, status)
