@@ -23,7 +23,7 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "section": reference.section,
         "page": passage.page,
         "page_label": passage.page_label,
-        "url": passage.url if passage.url and passage.url.startswith(("https://", "http://")) else None,
+        "url": web_address(passage.url),
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),
         "demo": say(language, "references.demo") if passage.is_demo else "",
@@ -31,6 +31,11 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "strength": "; ".join(reference.strengths),
         "citation": vancouver(reference),
     }
+
+
+def web_address(url: str | None) -> str | None:
+    """Return ``url`` if it is an address of the web; nothing else becomes a link."""
+    return url if url and url.startswith(("https://", "http://")) else None
 
 
 def where(reference: Reference, language: Language = "en") -> str:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from chat_app.interface.api.records.order_check import OrderCheck, PairFinding
 from chat_app.interface.i18n.translation import Language, say
 from chat_app.interface.markdown.markdown_text import literal, short
+from chat_app.interface.rendering.reference_cards import web_address
 from tools.drug_database import DataSource
 from tools.drug_database.labels.interaction_parties import Party
 from tools.drug_database.labels.interactions import Statement
@@ -86,7 +87,7 @@ def _pair_card(finding: PairFinding, page_link: Callable[[str], str], language: 
     question = say(language, "cds.question", one=one.name, other=other.name)
     links = [CardLink(label=say(language, "cds.ask", one=one.name, other=other.name), url=page_link(question))]
     sources = {statement.label.source.url: statement.label.source for statement in finding.statements}
-    links += [CardLink(label=source.title, url=url) for url, source in sources.items() if _is_web(url)]
+    links += [CardLink(label=source.title, url=url) for url, source in sources.items() if web_address(url)]
     summary = say(language, "cds.pair", one=one.name, other=other.name, severity=severity, label=first.label_of)
     return Card(
         summary=short(summary, _LONGEST_SUMMARY),
@@ -166,8 +167,4 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _source(source: DataSource) -> CardSource:
-    return CardSource(label=source.title, url=source.url if _is_web(source.url) else None)
-
-
-def _is_web(url: str) -> bool:
-    return url.startswith(("https://", "http://"))
+    return CardSource(label=source.title, url=web_address(source.url))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 from uuid import UUID
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -49,9 +49,7 @@ class CdsService(BaseModel):
     prefetch: dict[str, str] = _PREFETCH
 
 
-SERVICES: Final = {
-    hook: CdsService(hook=hook, id=hook) for hook in ("order-select", "order-sign", "medication-prescribe")
-}
+SERVICES: Final = {hook: CdsService(hook=hook, id=hook) for hook in get_args(Hook)}
 
 
 class HookContext(FhirModel):

@@ -4,6 +4,7 @@ Without a response type the reader gets the page with the question filled in and
 guideline passages need a login or an API key.
 """
 
+from itertools import product
 from typing import Annotated, Any, Final, Literal, Self
 
 from fastapi import APIRouter, Query, Request, Response
@@ -145,7 +146,7 @@ async def _feed(runtime: Runtime, request: Request, asked: InfobuttonQuery) -> K
     base = runtime.identity.base_address(request)
     question = asked.question(medicine)
     link = page_link(base, question)
-    labels = _label_sections(record, asked)
+    labels = _label_sections(record, asked) if record else []
     passages, note = await _guideline_passages(app.guidelines, medicine or asked.name, asked)
     sent = asked.model_dump(by_alias=True, exclude_defaults=True, mode="json")
     return KnowledgeFeed(
@@ -171,11 +172,9 @@ async def _medicine(drugs: DrugDatabase, asked: InfobuttonQuery) -> DrugRecord |
     return None
 
 
-def _label_sections(record: DrugRecord | None, asked: InfobuttonQuery) -> list[Passage]:
-    label = next(iter(record.labels), None) if record else None
-    if record is None or label is None:
-        return []
-    return [section_passage(record, label, name) for name in asked.sections() if label.sections.get(name)]
+def _label_sections(record: DrugRecord, asked: InfobuttonQuery) -> list[Passage]:
+    wanted = product(record.labels[:1], asked.sections())
+    return [section_passage(record, label, name) for label, name in wanted if label.sections.get(name)]
 
 
 async def _guideline_passages(
