@@ -53,7 +53,10 @@ def test_corrected_text_replaces_the_first_in_a_whole_answer_and_follows_it_in_a
     assert "Wrong[1]\n\n**The model server corrected its text." in pieces
     for answer in (whole, streamed):
         (citation,) = answer.citations
-        assert (answer.text[: citation.start][-6:], answer.text[citation.start : citation.end]) == ("Right ", "[1]")
+        assert (answer.text[: citation.start_index][-6:], answer.text[citation.start_index : citation.end_index]) == (
+            "Right ",
+            "[1]",
+        )
 
 
 def test_the_end_says_what_is_not_in_the_sources_and_every_note_once() -> None:

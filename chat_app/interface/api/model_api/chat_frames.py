@@ -68,7 +68,7 @@ def _frame(body: dict[str, Any]) -> bytes:
 
 
 def _annotations(answer: ModelAnswer) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", "url_citation": one.fields()} for one in answer.citations]
+    return [{"type": "url_citation", "url_citation": one._asdict()} for one in answer.citations]
 
 
 def _usage(answer: ModelAnswer) -> CompletionUsage | None:

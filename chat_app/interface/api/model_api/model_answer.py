@@ -30,16 +30,12 @@ _MARKER: Final = re.compile(r" ?\[\d{1,4}\]")
 
 
 class UrlCitation(NamedTuple):
-    """A citation in the text: the place of its ``[1]``, and the address and title of its passage."""
+    """A citation as OpenAI's annotations: the place of its ``[1]``, and the address and title of its passage."""
 
     url: str
     title: str
-    start: int
-    end: int
-
-    def fields(self) -> dict[str, str | int]:
-        """Return the fields of an annotation in OpenAI's objects."""
-        return {"url": self.url, "title": self.title, "start_index": self.start, "end_index": self.end}
+    start_index: int
+    end_index: int
 
 
 @dataclass

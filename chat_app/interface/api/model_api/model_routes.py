@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from copy import deepcopy
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -36,8 +37,6 @@ from chat_app.interface.api.model_api.response_frames import ResponseFrames
 from chat_app.interface.api.passages.passage_links import PassageLinks
 from chat_app.interface.api.question_start import ConsultBody, begin
 from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, streamed
-from chat_app.interface.i18n.translation import Language
-from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.sessions.session_store import Message
 
@@ -45,15 +44,18 @@ _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
 
 
+@dataclass
 class ModelTurns:
     """The turns of one request, that of ``user``."""
 
-    def __init__(self, runtime: Runtime, request: Request, user: str, language: Language) -> None:
-        self._runtime, self._request, self._user, self._language = runtime, request, user, language
+    runtime: ServedRuntime
+    request: Request
+    user: User
+    language: ReaderLanguage
 
     def names(self) -> list[str]:
         """Return the models' names: the default one, and each by its name where there are several."""
-        several = self._runtime.settings.models
+        several = self.runtime.settings.models
         return [OWN_NAME, *(f"{OWN_NAME}/{name}" for name in several if len(several) > 1)]
 
     def answer(self, *, streamed: bool) -> ModelAnswer:
@@ -61,16 +63,18 @@ class ModelTurns:
 
         All its links expire together, so that its text and its citations have the same ones.
         """
-        base, now = self._runtime.identity.base_address(self._request), time.time()
-        links = PassageLinks(self._runtime.identity.secret, clock=lambda: now)
-        return ModelAnswer(self._language, lambda reference: links.of(reference, base), streamed)
+        base, now = self.runtime.identity.base_address(self.request), time.time()
+        links = PassageLinks(self.runtime.identity.secret, clock=lambda: now)
+        return ModelAnswer(self.language, lambda reference: links.of(reference, base), streamed)
 
     async def begin(self, body: ChatRequest | ResponsesRequest) -> AskedQuestion:
         """Start the turn of a request, whose id its question has, too."""
-        runtime, app = self._runtime, await self._runtime.ready()
+        runtime, app = self.runtime, await self.runtime.ready()
         text, earlier = question_of(body.messages)
         app.agent.check_message(text)
-        model = self._model(body)
+        model = body.named_model()
+        if model is not None and not runtime.settings.may_ask(model):
+            raise UnknownModel
         previous = body.previous_response_id if isinstance(body, ResponsesRequest) else None
         continued, before = await self._continued(previous)
         made = None
@@ -80,17 +84,11 @@ class ModelTurns:
             {"message": text, "model": model, "length": body.length, "conversation_id": continued}
         )
         try:
-            return await begin(runtime, asked, self._user, self._language)
+            return await begin(runtime, asked, self.user, self.language)
         except Exception:
             if made:
-                await app.sessions.delete(made, self._user)
+                await app.sessions.delete(made, self.user)
             raise
-
-    def _model(self, body: ChatRequest | ResponsesRequest) -> str | None:
-        name = body.named_model()
-        if name is not None and not self._runtime.settings.may_ask(name):
-            raise UnknownModel
-        return name
 
     async def _continued(self, previous: str | None) -> tuple[str | None, Sequence[Message]]:
         """Return the conversation whose last answer ``previous`` is, or else the messages up to that answer."""
@@ -105,8 +103,8 @@ class ModelTurns:
         Raises ``UnknownResponse``.
         """
         named = _RESPONSE_ID.fullmatch(response_id)
-        store = (await self._runtime.ready()).sessions
-        session = await store.get(f"session_{named[1]}", self._user) if named else None
+        store = (await self.runtime.ready()).sessions
+        session = await store.get(f"session_{named[1]}", self.user) if named else None
         if named is None or session is None:
             raise UnknownResponse
         turn, messages = str(UUID(named[2])), await store.messages(session.session_id)
@@ -119,14 +117,14 @@ class ModelTurns:
         """Store the response once its turn has ended. ``frames`` have seen nothing."""
         await _drained(question, frames.answer)
         with suppress(AsclepiusError):
-            store = (await self._runtime.ready()).sessions
+            store = (await self.runtime.ready()).sessions
             body = frames.response().model_dump_json()
             await store.keep_response(frames.answer.conversation_id, question.id, body)
 
     async def stored(self, response_id: str) -> str:
         """Return the JSON of a stored response. Raises ``UnknownResponse``."""
         conversation, messages, end = await self.place_of(response_id)
-        store = (await self._runtime.ready()).sessions
+        store = (await self.runtime.ready()).sessions
         body = await store.kept_response(conversation, str(messages[end - 1].turn_id))
         if body is None:
             raise UnknownResponse
@@ -136,17 +134,13 @@ class ModelTurns:
         """Return a new conversation of these messages; None for none, which needs no store."""
         if not messages:
             return None
-        store = (await self._runtime.ready()).sessions
-        session = await store.create(self._user)
+        store = (await self.runtime.ready()).sessions
+        session = await store.create(self.user)
         await store.append_messages(session.session_id, fitting(messages))
         return session.session_id
 
 
-async def _model_turns(runtime: ServedRuntime, request: Request, user: User, language: ReaderLanguage) -> ModelTurns:
-    return ModelTurns(runtime, request, user, language)
-
-
-Turns = Annotated[ModelTurns, Depends(_model_turns)]
+Turns = Annotated[ModelTurns, Depends()]
 
 router = APIRouter(prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(signed_in)], include_in_schema=False)
 
@@ -199,10 +193,10 @@ async def stored(turns: Turns, response_id: str, stream: Literal["false"] | None
 
 
 @router.delete("/responses/{response_id}")
-async def erase(runtime: ServedRuntime, turns: Turns, user: User, response_id: str) -> Response:
+async def erase(turns: Turns, response_id: str) -> Response:
     """Erase the conversation of a response."""
     conversation, _, _ = await turns.place_of(response_id)
-    await erase_own(runtime, conversation, user)
+    await erase_own(turns.runtime, conversation, turns.user)
     return JSONResponse({"id": response_id, "object": "response", "deleted": True})
 
 

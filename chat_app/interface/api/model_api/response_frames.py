@@ -10,8 +10,6 @@ from chat_app.interface.api.model_api.chat_frames import PAUSE
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import frame
 
-_STATUS = {"completed": "completed", "refused": "completed", "incomplete": "incomplete", "failed": "failed"}
-
 
 class ResponseFrames:
     """Writes one response, begun ``at`` a time. ``previous`` is the response that it continues."""
@@ -33,11 +31,14 @@ class ResponseFrames:
 
     def response(self, status: str | None = None) -> wire.Response:
         """Return the response; ``status`` before it has ended."""
-        answer, ended = self.answer, status is None
+        answer, outcome, ended = self.answer, self.answer.outcome, status is None
         # The conversation's key and the turn: what `previous_response_id` continues.
         name = f"resp_{answer.conversation_id.removeprefix('session_')}_{self._turn_id}"
-        status = status or _STATUS["failed" if answer.failed else self._kind]
+        # An answer that failed after its first words is an incomplete one.
+        whole = "completed" if outcome.kind in {"completed", "refused"} else "incomplete"
+        status = status or ("failed" if answer.failed else whole)
         failed = {"code": "server_error", "message": answer.error} if ended and answer.failed else None
+        reason = outcome.reason if outcome.reason in {"max_output_tokens", "content_filter"} else None
         return wire.Response.model_validate(
             {
                 **self._fixed,
@@ -46,7 +47,7 @@ class ResponseFrames:
                 "output": [self._message("completed")] if ended and not answer.failed else [],
                 "usage": self._usage() if ended else None,
                 "error": failed,
-                "incomplete_details": {"reason": self._reason} if status == "incomplete" else None,
+                "incomplete_details": {"reason": reason} if status == "incomplete" else None,
             }
         )
 
@@ -64,17 +65,6 @@ class ResponseFrames:
                 yield self._event("response.output_text.delta", **self._place, delta=piece, logprobs=[])
         for event in self._end():
             yield event
-
-    @property
-    def _kind(self) -> str:
-        """How the turn ended; one that failed after its first words is an incomplete answer."""
-        kind = self.answer.outcome.kind
-        return "incomplete" if kind == "failed" else kind
-
-    @property
-    def _reason(self) -> str | None:
-        reason = self.answer.outcome.reason
-        return reason if reason in {"max_output_tokens", "content_filter"} else None
 
     @property
     def _place(self) -> dict[str, Any]:
@@ -116,7 +106,7 @@ class ResponseFrames:
         return {"id": self._message_id, "type": "message", "role": "assistant", "status": status, "content": parts}
 
     def _part(self) -> dict[str, Any]:
-        annotations = [{"type": "url_citation", **one.fields()} for one in self.answer.citations]
+        annotations = [{"type": "url_citation", **one._asdict()} for one in self.answer.citations]
         return {"type": "output_text", "text": self.answer.text, "annotations": annotations}
 
     def _usage(self) -> wire.ResponseUsage | None:
