@@ -82,14 +82,12 @@ class RequestGuard:
         peer = scope["client"][0] if scope.get("client") else None
         given = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         client_address.set(self.identity.client_of(given, peer))
-        if (refused := self._refusal(scope, given)) is not None:
-            await refuse(scope, receive, send, *refused)
-            return
         try:
+            self._check(scope, given)
             admission = await self.sign_in.admit(scope, peer)
             await self._record(admission, logs_out=_logs_out(scope))
         except Refused as error:
-            await refuse(scope, receive, send, error.status, str(error))
+            await refuse(scope, receive, send, *error.args)
             return
         except AuditUnavailable as error:
             await refuse(scope, receive, send, 503, str(error))
@@ -133,20 +131,22 @@ class RequestGuard:
             with suppress(AuditUnavailable):
                 await self.audit.record("logout", admission.login.user)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Raise ``Refused`` for a request that nobody may send."""
         if not self._host_is_ours(headers.get("host", "")):
-            return 421, "This address is not served here. Open the page under the address that the server prints."
+            raise Refused(
+                421, "This address is not served here. Open the page under the address that the server prints."
+            )
         changes = scope["type"] == "websocket" or scope.get("method") not in _SAFE_METHODS
         if changes and not self._origin_is_ours(headers):
-            return 403, "This origin may not use the app. Add it to ASCLEPIUS_ALLOWED_ORIGINS if it should."
+            raise Refused(403, "This origin may not use the app. Add it to ASCLEPIUS_ALLOWED_ORIGINS if it should.")
         path = str(scope["path"])
         signs_in = self.identity.server.auth == "oidc" and path in SIGN_IN_PATHS
         if _CLOSED.match(path) and not signs_in:
-            return 404, "Not found."
+            raise Refused(404, "Not found.")
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > _largest(path):
-            return 413, TOO_LARGE
-        return None
+            raise Refused(413, TOO_LARGE)
 
     def _host_is_ours(self, host: str) -> bool:
         """Return whether the host is served: in demo mode only loopback names, against DNS rebinding."""

@@ -35,11 +35,7 @@ class Admission:
 
 
 class Refused(Exception):
-    """The request must not be served. ``status`` is the HTTP status."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
+    """The request must not be served. Its arguments are the HTTP status and the reason."""
 
 
 @dataclass(frozen=True)
