@@ -21,8 +21,8 @@ from chat_app.events import AgentEvent
 from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.followed_turns import FollowedTurns
-from chat_app.interface.keeping.stored_turns import turns_of
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
+from chat_app.interface.rendering.turn_steps import turns_of
 from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin

@@ -27,8 +27,8 @@ from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.history.branches import MAIN
 from chat_app.interface.history.history_layer import History, asking_user, without_messages
 from chat_app.interface.keeping.page_question import PageQuestion
-from chat_app.interface.keeping.stored_turns import unfinished_turns
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
+from chat_app.interface.rendering.turn_steps import unfinished_turns
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.sessions.redis_store import RedisSessionStore

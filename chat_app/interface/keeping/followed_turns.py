@@ -133,15 +133,8 @@ class FollowedTurns:
         except ValidationError:
             logger.warning("The journal of a turn was written by another version, and cannot be followed")
             return None
-        turn = FollowedTurn(
-            owner=header.owner,
-            thread_id=header.ids.thread_id,
-            question_id=header.question_id,
-            id=name,
-            header=header,
-            journal=journal,
-        )
-        self._followed[name] = turn
+        place = header.owner, header.ids.thread_id, header.question_id, name
+        turn = self._followed[name] = FollowedTurn(*place, header=header, journal=journal)
         await turn.read_on()
         in_background(turn.follow()).add_done_callback(lambda _: self._followed.pop(name, None))
         return turn

@@ -19,15 +19,24 @@ from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.agent.chat_manager import title_of
-from chat_app.audit import AuditLog
+from chat_app.audit import AuditAction, AuditLog
 from chat_app.errors import AsclepiusError, AuditUnavailable
 from chat_app.events import AgentEvent, Outcome, agent_event_adapter
 from chat_app.interface.keeping.followed_turns import ELSEWHERE
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
-from chat_app.interface.keeping.stored_turns import finished, merged, turn_of, unfinished, unfinished_turns
 from chat_app.interface.keeping.take_over import remember, resumable_conversation, unseen
 from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
-from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
+from chat_app.interface.rendering.turn_steps import (
+    ElementDict,
+    StepDict,
+    finished,
+    finished_run,
+    merged,
+    run_step,
+    turn_of,
+    unfinished,
+    unfinished_turns,
+)
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
@@ -104,7 +113,7 @@ class TurnKeeper:
             header_of = partial(question.header_of, turn)
             writer = self._writers[turn.id] = TurnWriter(turn, header_of, self.opened, question=question)
             # Before the history has the turn: one that it has unfinished is always found by its journal.
-            await writer.begin()
+            await writer.keep()
             turn.write_ahead = writer.write
             empty = LiveTurn(question.owner, question.thread_id, question.message_id, id=turn.id)
             empty.stop(INTERRUPTED)
@@ -128,28 +137,10 @@ class TurnKeeper:
 
     async def record_question(self, question: PageQuestion, turn: LiveTurn) -> None:
         """Record in the audit log that the question is asked. Raises ``AuditUnavailable``."""
-        await self.audit.record(
-            "question",
-            question.owner,
-            conversation=turn.thread_id,
-            turn=turn.id,
-            model=question.model_of(turn),
-            text=question.text,
-        )
+        await self._record("question", turn, model=question.model_of(turn), text=question.text)
 
-    async def _record_sources(self, header: TurnHeader, turn: LiveTurn) -> None:
-        cited = sorted({citation.passage.id for citation in turn.log.citations})
-        if cited:
-            # The answer has been shown: that this cannot be recorded is logged, and changes nothing.
-            with suppress(AuditUnavailable):
-                await self.audit.record(
-                    "sources",
-                    header.owner,
-                    conversation=turn.thread_id,
-                    turn=turn.id,
-                    model=header.model,
-                    detail=" ".join(cited),
-                )
+    async def _record(self, action: AuditAction, turn: LiveTurn, **what: str) -> None:
+        await self.audit.record(action, turn.owner, conversation=turn.thread_id, turn=turn.id, **what)
 
     async def answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> Stored:
         """Run ``turn`` to its end and store it; return whether the history has it, or will have it."""
@@ -164,7 +155,10 @@ class TurnKeeper:
         if writer.taken_over:
             return "stored"
         header = writer.header()
-        await self._record_sources(header, turn)
+        if cited := sorted({citation.passage.id for citation in turn.log.citations}):
+            # The answer has been shown: that this cannot be recorded is logged, and changes nothing.
+            with suppress(AuditUnavailable):
+                await self._record("sources", turn, model=header.model, detail=" ".join(cited))
         try:
             await self._store(header, turn)
         except HISTORY_ERRORS as error:

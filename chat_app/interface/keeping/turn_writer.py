@@ -40,17 +40,14 @@ class TurnWriter:
         self._ended = False
         self._not_before = 0.0
 
-    async def begin(self) -> None:
-        """Open the journal before there are events, so that another process finds the turn when this one dies."""
-        await self._keep()
-
     async def write(self, events: Sequence[AgentEvent]) -> None:
         """Store ``events``; when Redis is down they wait for the next ones."""
         self._ended = self._ended or isinstance(events[-1], TurnEnded)
         self._waiting += lines_of(_joined(events))
-        await self._keep()
+        await self.keep()
 
-    async def _keep(self) -> None:
+    async def keep(self) -> None:
+        """Write what waits; at first open the journal, by which others find the turn when this process dies."""
         clock = asyncio.get_running_loop()
         if self.taken_over or clock.time() < self._not_before:
             return

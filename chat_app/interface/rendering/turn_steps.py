@@ -3,6 +3,7 @@
 All ids derive from the turn's id, so that a reloaded page, a second tab and the history agree on them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -18,6 +19,8 @@ COLUMN = "llm"
 """The type of the step that holds one of several models' answers; no other step has it."""
 GOES_ON = "goes_on"
 """Key of a message's metadata: the answer goes on in the message after it."""
+UNFINISHED = "unfinished"
+"""Key of a message's metadata: the turn has not ended, or its process died."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,38 @@ def run_step(ids: TurnIds, question_id: str) -> StepDict:
 def finished_run(ids: TurnIds, question_id: str) -> StepDict:
     """Return the run of an ended answer."""
     return {**run_step(ids, question_id), "end": iso(now())}
+
+
+def unfinished_turns(thread: Any) -> list[str]:
+    """Return the turns of a stored conversation that had not ended when it was written."""
+    steps = (thread or {}).get("steps") or []
+    return list(dict.fromkeys(turn_of(step) for step in steps if (step.get("metadata") or {}).get(UNFINISHED)))
+
+
+def turns_of(thread: Any) -> list[str]:
+    """Return the turns of a stored conversation."""
+    return list(dict.fromkeys(filter(None, map(turn_of, (thread or {}).get("steps") or []))))
+
+
+def turn_of(step: Any) -> str:
+    """Return the turn that a stored step belongs to; empty for a step of none."""
+    return str((step.get("metadata") or {}).get("turn") or "")
+
+
+def unfinished(step: StepDict) -> StepDict:
+    """Return the step with the mark that its turn has not ended."""
+    return {**step, "metadata": {**step["metadata"], UNFINISHED: True}}
+
+
+def finished(step: StepDict) -> StepDict:
+    """Return the step without that mark."""
+    return {**step, "metadata": {key: value for key, value in step["metadata"].items() if key != UNFINISHED}}
+
+
+def merged(stored: Sequence[Any], rendered: Sequence[Any]) -> list[Any]:
+    """Return ``stored`` with the entries of ``rendered`` in the place of those of the same id."""
+    fresh = {entry["id"]: entry for entry in rendered}
+    return [*(entry | fresh.pop(entry["id"], {}) for entry in stored), *fresh.values()]
 
 
 def part_id(turn_id: str, name: str) -> str:
