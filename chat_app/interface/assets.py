@@ -14,7 +14,6 @@ from chat_app.data_protection import protect
 from chat_app.interface.page.page_document import page_sources
 
 _FOLDERS = ("public", ".chainlit")
-_FILES = ("chainlit.md",)
 _OLD_SECONDS = 12 * 3600
 ROOT_VARIABLE = "CHAINLIT_APP_ROOT"
 
@@ -29,8 +28,7 @@ def prepare_page_root(data_dir: Path) -> Path:
             shutil.rmtree(left, ignore_errors=True)
     for folder in _FOLDERS:
         _mirror(source / folder, target / folder)
-    for name in _FILES:
-        _copy(source / name, target / name)
+    _copy(source / "chainlit.md", target / "chainlit.md")
     for language in (path.stem for path in (source / ".chainlit" / "translations").glob("*.json")):
         # Chainlit warns on every page load when a language has no text.
         own = source / ".chainlit" / f"chainlit_{language}.md"
