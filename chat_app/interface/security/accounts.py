@@ -9,7 +9,6 @@ The hash of a password reads ``scrypt$<log2 n>$<r>$<p>$<salt>$<key>``, base64url
 ``:`` nor ``,``.
 """
 
-import base64
 import fcntl
 import hashlib
 import hmac
@@ -21,6 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Generic, Literal, TypeVar
 
+from jwt.utils import base64url_decode, base64url_encode
 from pydantic import BaseModel, Field, ValidationError
 
 from chat_app.data_protection import replace_private
@@ -145,7 +145,8 @@ def _digest(secret: str) -> str:
 def hash_password(password: str) -> str:
     """Return the hash for ``ASCLEPIUS_USERS``."""
     salt = secrets.token_bytes(16)
-    return f"scrypt${_LOG_N}${_R}${_P}${_encode(salt)}${_encode(_derive(password, salt, _LOG_N, _R, _P))}"
+    coded = (base64url_encode(part).decode() for part in (salt, _derive(password, salt, _LOG_N, _R, _P)))
+    return f"scrypt${_LOG_N}${_R}${_P}${'$'.join(coded)}"
 
 
 def verify_password(password: str, hashed: str) -> bool:
@@ -154,7 +155,8 @@ def verify_password(password: str, hashed: str) -> bool:
         scheme, log_n, r, p, salt, key = hashed.split("$")
         if scheme != "scrypt" or not 14 <= int(log_n) <= 18:
             return False
-        return hmac.compare_digest(_derive(password, _decode(salt), int(log_n), int(r), int(p)), _decode(key))
+        derived = _derive(password, base64url_decode(salt), int(log_n), int(r), int(p))
+        return hmac.compare_digest(derived, base64url_decode(key))
     except ValueError:
         return False
 
@@ -180,11 +182,3 @@ def decoy() -> str:
 
 def _derive(password: str, salt: bytes, log_n: int, r: int, p: int) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=1 << log_n, r=r, p=p, maxmem=_MEMORY, dklen=_KEY_BYTES)
-
-
-def _encode(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).decode().rstrip("=")
-
-
-def _decode(value: str) -> bytes:
-    return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4))

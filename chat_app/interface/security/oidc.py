@@ -3,7 +3,6 @@
 The ID token's signature, issuer, audience, expiry and nonce are checked.
 """
 
-import base64
 import hashlib
 import logging
 import secrets
@@ -12,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 import jwt
+from jwt.utils import base64url_encode
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chat_app.interface.security.identity import clean_name
@@ -83,7 +83,7 @@ class OidcLogin:
             "scope": self._oidc.oidc_scopes,
             "state": pending.state,
             "nonce": pending.nonce,
-            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge": base64url_encode(digest).decode(),
             "code_challenge_method": "S256",
         }
         query |= {"prompt": self._oidc.oidc_prompt} if self._oidc.oidc_prompt else {}

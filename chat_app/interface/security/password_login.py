@@ -10,6 +10,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from chat_app.audit import AuditLog, client_address
@@ -36,23 +37,23 @@ class TooManyLogins(AsclepiusError):
         self.retry_after = retry_after
 
 
+@dataclass(frozen=True)
 class LoginThrottle:
     """Counts tries since the last right password; ``clock`` returns Unix time."""
 
-    def __init__(self, tallies: Tallies, clock: Callable[[], float] = time.time) -> None:
-        self._tallies = tallies
-        self._clock = clock
+    tallies: Tallies
+    clock: Callable[[], float] = time.time
 
     async def begin(self, user: str, address: str) -> None:
         """Count a try before its password is checked, so that tries at once count too. Raises ``TooManyLogins``."""
-        await self._tallies.change(_names(user, address), self._counted, _REMEMBERED_SECONDS)
+        await self.tallies.change(_names(user, address), self._counted, _REMEMBERED_SECONDS)
 
     async def succeeded(self, user: str, address: str) -> None:
         """Forget the tries of a user who knew the password."""
-        await self._tallies.change(_names(user, address), _forgotten, _REMEMBERED_SECONDS)
+        await self.tallies.change(_names(user, address), _forgotten, _REMEMBERED_SECONDS)
 
     def _counted(self, found: Sequence[Tally]) -> list[Tally]:
-        now = self._clock()
+        now = self.clock()
         wait = max(tries.at for tries in found) - now
         if wait > 0:
             raise TooManyLogins(math.ceil(wait))
