@@ -25,25 +25,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from chat_app.batches import Batches
 from chat_app.database.database_engine import database_engine, database_url, in_transaction, rows_of
 from chat_app.database.migrations import migrate
+from chat_app.interface.history import history_statements as sql
 from chat_app.interface.history.branches import conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import Row, decoded_value, element_of, hit, kept, step_of, thread_of
-from chat_app.interface.history.history_statements import (
-    AFTER_CURSOR,
-    DELETE_STEP,
-    DELETE_THREAD,
-    FOUND,
-    NEWEST_FIRST,
-    SEARCH,
-    STEPS,
-    UPSERT_FEEDBACK,
-    VALUES_OF,
-    TurnRows,
-    like,
-    now,
-    thread_values,
-    upsert_threads,
-    write_turns,
-)
 from chat_app.interface.security.identity import NotOwner, require_owner
 
 logger = logging.getLogger(__name__)
@@ -77,7 +61,7 @@ class History(SQLAlchemyDataLayer):
         chainlit_logger.disabled = False
         self.engine: AsyncEngine = database_engine(address)
         self.async_session.configure(bind=self.engine)
-        self._turns: Batches[TurnRows, None] = Batches(self._write, apart=(SQLAlchemyError,))
+        self._turns: Batches[sql.TurnRows, None] = Batches(self._write, apart=(SQLAlchemyError,))
         # An id that cannot be encoded is its caller's fault alone.
         self._values: Batches[tuple[str, str], Any] = Batches(self._look_up, apart=(SQLAlchemyError, ValueError))
         self._warned = False
@@ -89,7 +73,7 @@ class History(SQLAlchemyDataLayer):
         await migrate(self.engine)
 
     async def get_current_timestamp(self) -> str:
-        return now()
+        return sql.now()
 
     # -- conversations -------------------------------------------------------------------------------------------
 
@@ -103,8 +87,8 @@ class History(SQLAlchemyDataLayer):
     ) -> None:
         # A closing socket writes back the metadata it read on opening; the agent conversation may have changed since.
         kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
-        values = thread_values(TurnRows(thread_id, (), (), kept), name=name, user=user_id, tags=tags)
-        await in_transaction(self.engine, partial(upsert_threads, rows=[values]))
+        values = sql.thread_values(sql.TurnRows(thread_id, (), (), kept), name=name, user=user_id, tags=tags)
+        await in_transaction(self.engine, partial(sql.upsert_threads, rows=[values]))
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
         found = await self._thread(thread_id)
@@ -119,7 +103,7 @@ class History(SQLAlchemyDataLayer):
                 return None
             if without_messages.get():
                 return thread_of(threads[0])
-            steps = await rows_of(connection, STEPS, id=thread_id)
+            steps = await rows_of(connection, sql.STEPS, id=thread_id)
             elements = await rows_of(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
         found = thread_of(threads[0])
         found["steps"] = [step_of(row) for row in steps]
@@ -147,7 +131,7 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.connect() as connection:
             for kind in sorted({kind for kind, _ in wanted}):
                 ids = sorted({identifier for of, identifier in wanted if of == kind})
-                rows = await connection.execute(VALUES_OF[kind], {"ids": ids})
+                rows = await connection.execute(sql.VALUES_OF[kind], {"ids": ids})
                 found |= {(kind, row.id): row.value for row in rows}
         return list(map(found.get, wanted))
 
@@ -158,16 +142,16 @@ class History(SQLAlchemyDataLayer):
         parameters: dict[str, Any] = {"user": filters.userId, "limit": first + 1}
         where, found = ['t."userId" = :user'], ""
         if filters.search:
-            found = f', {FOUND} AS "found"'
-            where.append(SEARCH)
-            parameters["search"] = f"%{like(filters.search.lower())}%"
+            found = f', {sql.FOUND} AS "found"'
+            where.append(sql.SEARCH)
+            parameters["search"] = f"%{sql.like(filters.search.lower())}%"
         if filters.feedback is not None:
             where.append('EXISTS (SELECT 1 FROM feedbacks f WHERE f."threadId" = t."id" AND f."value" = :value)')
             parameters["value"] = int(filters.feedback)
         if pagination.cursor:
-            where.append(AFTER_CURSOR)
+            where.append(sql.AFTER_CURSOR)
             parameters["cursor"] = pagination.cursor
-        query = f"SELECT t.*{found} FROM threads t WHERE {' AND '.join(where)} {NEWEST_FIRST}"  # noqa: S608 - constants
+        query = f"SELECT t.*{found} FROM threads t WHERE {' AND '.join(where)} {sql.NEWEST_FIRST}"  # noqa: S608 - constants
         rows = await self._rows(query, **parameters)
         page = [thread_of(row) for row in rows[:first]]
         if filters.search:
@@ -188,7 +172,7 @@ class History(SQLAlchemyDataLayer):
     async def delete_thread(self, thread_id: str) -> None:
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
             await self.before_deletion(thread_id, conversations_of(await self.metadata_of(thread_id)), owner)
-        await self._run(DELETE_THREAD, thread_id)
+        await self._run(sql.DELETE_THREAD, thread_id)
         await self._truncate_log()
 
     async def _rows(self, query: str, **values: Any) -> list[Row]:
@@ -212,7 +196,7 @@ class History(SQLAlchemyDataLayer):
         return [row["id"] for row in await self._rows(query, owner=owner)]
 
     async def threads_before(self, time: str) -> list[str]:
-        """Return the conversations that were last used before ``time``, as ``now()`` writes it."""
+        """Return the conversations that were last used before ``time``, as ``sql.now()`` writes it."""
         query = 'SELECT "id" FROM threads WHERE "updatedAt" < :time ORDER BY "updatedAt"'
         return [row["id"] for row in await self._rows(query, time=time)]
 
@@ -246,11 +230,11 @@ class History(SQLAlchemyDataLayer):
 
         Raises ``NotOwner`` for another user's conversation, ``SQLAlchemyError`` or ``OSError``.
         """
-        await self._turns.do(TurnRows(thread_id, steps, elements, metadata, owner, name))
+        await self._turns.do(sql.TurnRows(thread_id, steps, elements, metadata, owner, name))
 
-    async def _write(self, turns: Sequence[TurnRows]) -> Sequence[Exception | None]:
+    async def _write(self, turns: Sequence[sql.TurnRows]) -> Sequence[Exception | None]:
         async with asyncio.timeout(_WRITE_SECONDS):
-            return await in_transaction(self.engine, partial(write_turns, turns=turns))
+            return await in_transaction(self.engine, partial(sql.write_turns, turns=turns))
 
     async def create_step(self, step_dict: StepDict) -> None:
         """Write a step; log a failure once, because Chainlit calls this in the background."""
@@ -269,7 +253,7 @@ class History(SQLAlchemyDataLayer):
         await self.delete_steps([step_id])
 
     async def delete_steps(self, step_ids: Sequence[str]) -> None:
-        await self._run(DELETE_STEP, *step_ids)
+        await self._run(sql.DELETE_STEP, *step_ids)
 
     async def create_element(self, element: Any) -> None:
         """Do nothing: uploaded files are not kept, and references are written with their turn."""
@@ -293,11 +277,11 @@ class History(SQLAlchemyDataLayer):
                 "id": str(uuid4()),
                 "for": feedback.forId,
                 "thread": steps[0]["threadId"],
-                "at": now(),
+                "at": sql.now(),
                 "value": int(feedback.value),
                 "comment": kept(feedback.comment),
             }
-            rows = await rows_of(connection, UPSERT_FEEDBACK, **values)
+            rows = await rows_of(connection, sql.UPSERT_FEEDBACK, **values)
         return str(rows[0]["id"])
 
     async def delete_feedback(self, feedback_id: str) -> bool:
