@@ -70,12 +70,11 @@ class Runtime:
             self.metrics.watch(
                 "turns_waiting", "Those that wait.", lambda: self.app.agent.queue.length if self.app else 0
             )
+            self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
             self.metrics.watch_restarts(get_args(ServiceName), lambda: self.app.services.restarts() if self.app else {})
         self.history = History(configured_url(settings))
         self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
-        if self.metrics is not None:
-            self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
         tallies = Tallies(lambda: self.app.sessions.tallies if self.app else None)
         self.password_login = PasswordLogin(self.identity, self.audit, tallies)
         resume = self._resumed if settings.model.background else None

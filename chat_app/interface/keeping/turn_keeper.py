@@ -26,17 +26,8 @@ from chat_app.interface.keeping.followed_turns import ELSEWHERE
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.keeping.take_over import remember, resumable_conversation, unseen
 from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
-from chat_app.interface.rendering.turn_steps import (
-    ElementDict,
-    StepDict,
-    finished,
-    finished_run,
-    merged,
-    run_step,
-    turn_of,
-    unfinished,
-    unfinished_turns,
-)
+from chat_app.interface.rendering import turn_steps
+from chat_app.interface.rendering.turn_steps import ElementDict, StepDict
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
@@ -118,7 +109,7 @@ class TurnKeeper:
             empty = LiveTurn(question.owner, question.thread_id, question.message_id, id=turn.id)
             empty.stop(INTERRUPTED)
             rendered = rendered_turn(header, empty)
-            steps += [run_step(header.ids, question.message_id), *map(unfinished, rendered[0])]
+            steps += [turn_steps.run_step(header.ids, question.message_id), *map(turn_steps.unfinished, rendered[0])]
             elements += rendered[1]
         try:
             async with asyncio.timeout(STORE_SECONDS):
@@ -203,13 +194,13 @@ class TurnKeeper:
 
     async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
         """Return a stored conversation with its unfinished turns; ``reread`` loads it again."""
-        if all(map(self.turns.get, unfinished_turns(thread))):
+        if all(map(self.turns.get, turn_steps.unfinished_turns(thread))):
             return self._without_live(thread)
         with suppress(AsclepiusError, TimeoutError):
             async with asyncio.timeout(_SERVICES_SECONDS):
                 await self.recover(thread["id"])
                 thread = await reread() or thread
-                for turn_id in unfinished_turns(thread):
+                for turn_id in turn_steps.unfinished_turns(thread):
                     if self.turns.get(turn_id) is None:
                         await self._complete(thread, turn_id)
         return self._without_live(thread)
@@ -219,8 +210,8 @@ class TurnKeeper:
 
         The page follows the turns, and would show their tool calls below an answer that is there before them.
         """
-        live = [turn_id for turn_id in unfinished_turns(thread) if self.turns.get(turn_id)]
-        own = {step["id"] for step in thread["steps"] if turn_of(step) in live}
+        live = [turn_id for turn_id in turn_steps.unfinished_turns(thread) if self.turns.get(turn_id)]
+        own = {step["id"] for step in thread["steps"] if turn_steps.turn_of(step) in live}
         thread["steps"] = [step for step in thread["steps"] if step["id"] not in own]
         thread["elements"] = [element for element in thread["elements"] if element.get("forId") not in own]
         return thread
@@ -233,13 +224,15 @@ class TurnKeeper:
         found = await _restored(journal, turn_id)
         if found is None:
             # Nothing was shown before its process died: the history has all of it.
-            thread["steps"] = [finished(step) if turn_of(step) == turn_id else step for step in thread["steps"]]
+            thread["steps"] = [
+                turn_steps.finished(step) if turn_steps.turn_of(step) == turn_id else step for step in thread["steps"]
+            ]
             return
         found[1].stop(INTERRUPTED if left else ELSEWHERE)
         steps, elements = rendered_turn(*found)
         # In the order in which the history would return them: a tool's step comes before the answer.
-        thread["steps"] = sorted(merged(thread["steps"], steps), key=lambda step: step["createdAt"] or "")
-        thread["elements"] = merged(thread["elements"], elements)
+        thread["steps"] = sorted(turn_steps.merged(thread["steps"], steps), key=lambda step: step["createdAt"] or "")
+        thread["elements"] = turn_steps.merged(thread["elements"], elements)
 
     async def _finish(self, sessions: RedisSessionStore, turn_id: str) -> None:
         try:
@@ -279,7 +272,7 @@ class TurnKeeper:
 
     async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:
         steps, elements = rendered_turn(header, turn)
-        steps = [header.question, finished_run(header.ids, header.question_id), *steps]
+        steps = [header.question, turn_steps.finished_run(header.ids, header.question_id), *steps]
         async with asyncio.timeout(STORE_SECONDS):
             metadata = header.metadata(turn.log.conversation_id)
             name = title_of(header.ids.question)
