@@ -17,11 +17,12 @@ from chat_app.interface.api import (
 )
 from chat_app.interface.api.model_api import model_routes
 from chat_app.interface.api.passages import passage_page
-from chat_app.interface.api.problems import NOTHING_HERE, problem
+from chat_app.interface.api.problems import NOTHING_HERE
 from chat_app.interface.api.records import cds_routes, infobutton_routes
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.oidc_routes import oidc_router
+from chat_app.interface.security.request_body import problem
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 

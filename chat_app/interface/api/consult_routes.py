@@ -17,11 +17,11 @@ from chat_app.errors import AsclepiusError
 from chat_app.events import CitationAdded, Notice, Outcome, Reference, TextDelta, TextReplaced, UnsupportedStatement
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User
-from chat_app.interface.api.problems import problem
 from chat_app.interface.api.question_start import ConsultBody, begin
 from chat_app.interface.api.turn_stream import event_stream
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner
+from chat_app.interface.security.request_body import problem
 from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor

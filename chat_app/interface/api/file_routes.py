@@ -12,7 +12,6 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, ServedRuntime, User
-from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.conversation.uploads import FileState
 from chat_app.interface.i18n.translation import say, say_tool_error
@@ -20,6 +19,7 @@ from chat_app.interface.keeping.turn_keeper import STORE_SECONDS
 from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.security.identity import NotOwner, require_owner, token_of
+from chat_app.interface.security.request_body import problem
 from tools.guidelines import scope_of
 
 _LOOK_AGAIN: Final = 0.1

@@ -1,16 +1,16 @@
 """Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat the request."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from chat_app.errors import AsclepiusError, InputRejected, SessionBusy
 from chat_app.interface.security.identity import NotAllowed, NotOwner, Unauthenticated
+from chat_app.interface.security.request_body import problem
 from chat_app.interface.security.user_limits import TooManyQuestions
 from tools.errors import SourceRejected, ToolError
 
@@ -28,12 +28,6 @@ _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
     (AsclepiusError, 503, ""),
 )
 """Each kind of error with its status and sentence; without one its own message is shown."""
-
-
-def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
-    """Return a problem document."""
-    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
-    return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")
 
 
 def explained(error: Exception) -> tuple[int, str] | None:

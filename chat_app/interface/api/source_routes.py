@@ -7,8 +7,8 @@ from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
 from chat_app.interface.api.dependencies import ServedRuntime, User, signed_in
-from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import require_readable
+from chat_app.interface.security.request_body import problem
 from tools.guidelines import Scope
 
 _HOUR = "private, max-age=3600"

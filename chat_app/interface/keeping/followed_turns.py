@@ -84,16 +84,14 @@ class FollowedTurns:
         self._followed: dict[str, FollowedTurn] = {}
         self._opened: Batches[None, Mapping[str, OpenTurn]] = Batches(self._read_opened)
 
-    async def of_thread(self, thread_id: str, owner: str) -> Mapping[str, list[FollowedTurn]]:
-        """Return the turns of ``owner`` there that other processes write, by question; none without Redis."""
-        questions: dict[str, list[FollowedTurn]] = {}
+    async def of_thread(self, thread_id: str, owner: str) -> list[FollowedTurn]:
+        """Return the turns of ``owner`` there that other processes write; none without Redis."""
         with suppress(AsclepiusError):
             opened = await self._opened.do(None)
             names = [name for name, turn in opened.items() if turn.thread_id == thread_id]
             if names and (sessions := self._sessions()) is not None:
-                for turn in await self._read(sessions.journal, names, owner):
-                    questions.setdefault(turn.question_id, []).append(turn)
-        return questions
+                return await self._read(sessions.journal, names, owner)
+        return []
 
     async def of_question(self, question_id: str, owner: str) -> list[FollowedTurn]:
         """Return the turns of that question, or the one with that id; also one that ended minutes ago."""
@@ -114,8 +112,7 @@ class FollowedTurns:
 
     async def end_conversation(self, thread_id: str, owner: str) -> None:
         """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""
-        questions = (await self.of_thread(thread_id, owner)).values()
-        await stop_and_save([turn for question in questions for turn in question])
+        await stop_and_save(await self.of_thread(thread_id, owner))
 
     async def _read(self, journal: TurnJournal, names: list[str], owner: str) -> list[FollowedTurn]:
         found = [await self._turn(journal, name) for name in names if self._own.get(name) is None]

@@ -100,9 +100,8 @@ class ChatPage:
         if owner := owner_of(session):
             for turn in self.runtime.turns.of_thread(session.thread_id, owner):
                 turn.stop()
-            for turns in (await self.runtime.elsewhere.of_thread(session.thread_id, owner)).values():
-                for turn in turns:
-                    turn.stop()
+            for turn in await self.runtime.elsewhere.of_thread(session.thread_id, owner):
+                turn.stop()
 
     async def show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
         """Show the turns that other processes have begun to the browsers that have their conversation open."""
@@ -115,8 +114,9 @@ class ChatPage:
                     await self._follow_elsewhere(session, owner)
 
     async def _follow_elsewhere(self, session: WebsocketSession, owner: str) -> None:
-        for question_id, turns in (await self.runtime.elsewhere.of_thread(session.thread_id, owner)).items():
-            key = (question_id, session.socket_id)
+        elsewhere = await self.runtime.elsewhere.of_thread(session.thread_id, owner)
+        for question_id in dict.fromkeys(turn.question_id for turn in elsewhere):
+            turns, key = [t for t in elsewhere if t.question_id == question_id], (question_id, session.socket_id)
             if key in self._shown:
                 continue
             self._shown.add(key)

@@ -86,8 +86,7 @@ async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: 
     others = [other for other in runtime.turns.of_thread(turn.thread_id, turn.owner) if other not in own]
     if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
-    for turns in (await runtime.elsewhere.of_thread(turn.thread_id, turn.owner)).values():
-        others += turns
+    others += await runtime.elsewhere.of_thread(turn.thread_id, turn.owner)
     with suppress(TimeoutError):
         async with asyncio.timeout(_FOUND_DEAD_SECONDS):
             for other in others:

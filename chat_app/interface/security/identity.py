@@ -8,7 +8,6 @@ proxy's header from all other peers.
 
 import asyncio
 import ipaddress
-import os
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -228,10 +227,9 @@ def _secret(configured: SecretStr | None, data_dir: Path) -> str:
     path = data_dir / "auth_secret"
     data_dir.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        path.touch(0o600, exist_ok=False)
     except FileExistsError:
         return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        secret = secrets.token_urlsafe(48)
-        file.write(secret)
+    secret = secrets.token_urlsafe(48)
+    path.write_text(secret)
     return secret

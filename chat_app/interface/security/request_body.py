@@ -1,6 +1,7 @@
 """The body of a request, bounded in size and time, and the answer to a request that is refused."""
 
 import asyncio
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -9,7 +10,6 @@ from starlette.types import Message, Receive, Scope, Send
 
 BODY_SECONDS: Final = 300.0
 TOO_LARGE: Final = "The request is too large."
-_PROBLEM: Final = "application/problem+json"
 
 
 class RequestBody:
@@ -60,9 +60,13 @@ async def refuse(scope: Scope, receive: Receive, send: Send, status: int, detail
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
-    title = HTTPStatus(status).phrase
-    content: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    if str(scope.get("path")).startswith("/v1/"):
-        # What OpenAI's clients read.
-        content["error"] = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}
-    await JSONResponse(content, status, media_type=_PROBLEM)(scope, receive, send)
+    # What OpenAI's clients read.
+    error = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}
+    more: dict[str, Any] = {"error": error} if str(scope.get("path")).startswith("/v1/") else {}
+    await problem(status, detail, **more)(scope, receive, send)
+
+
+def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
+    """Return a problem document (RFC 9457)."""
+    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
+    return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")

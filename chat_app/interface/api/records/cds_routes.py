@@ -12,7 +12,7 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal, get_args
 from uuid import UUID
 
-from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi import Body, Depends, FastAPI, HTTPException, Request
 from pydantic import BaseModel, Field
 from starlette.middleware.cors import CORSMiddleware
 
@@ -105,10 +105,7 @@ class CardFeedback(FhirModel):
         return " ".join(filter(None, parts))
 
 
-class FeedbackList(BaseModel):
-    """Body of a feedback request."""
-
-    feedback: Annotated[list[CardFeedback], Field(max_length=_MOST_FEEDBACK)]
+FeedbackList = Annotated[list[CardFeedback], Body(embed=True, alias="feedback", max_length=_MOST_FEEDBACK)]
 
 
 def cds_app(runtime: Runtime) -> CORSMiddleware:
@@ -149,7 +146,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Record what clinicians did with cards. Their comments are kept only where the audit log keeps text."""
         if service_id not in SERVICES:
             raise HTTPException(404)
-        for given in body.feedback:
+        for given in body:
             comment = given.override_reason.user_comment
             await runtime.audit.record("feedback", caller, detail=f"{service_id}: {given.detail()}", text=comment)
         return {}
