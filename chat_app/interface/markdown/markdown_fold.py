@@ -56,12 +56,9 @@ class MarkdownFold:
 
     def feed(self, text: str) -> str:
         """Take ``text`` as it was sent and return the Markdown that can be shown now."""
-        if self._carriage:
-            text = "\r" + text
+        text = "\r" * self._carriage + text
         self._carriage = text.endswith("\r")
-        if self._carriage:
-            text = text[:-1]
-        text = text.replace("\r\n", "\n").replace("\r", "\n").replace(CITATION, "\ufffd")
+        text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").replace(CITATION, "\ufffd")
         return self._advance(text, final=False)
 
     def cite(self, markup: str) -> str:
@@ -71,11 +68,7 @@ class MarkdownFold:
 
     def close(self) -> str:
         """Return the text still held back when the answer ends."""
-        rest = "\n" if self._carriage else ""
-        self._carriage = False
-        shown = self._advance(rest, final=True) + "".join(self._fence_owes)
-        self._fence_owes.clear()
-        return shown
+        return self._advance("\n" if self._carriage else "", final=True) + "".join(self._fence_owes)
 
     def _advance(self, text: str, *, final: bool) -> str:
         self._buffer += text
@@ -94,8 +87,8 @@ class MarkdownFold:
 
     def _with_citations(self, written: str) -> str:
         """Insert the markup of citations, each kept on the line of the word before it."""
-        parts = written.replace(f" {CITATION}", f"\u00a0{CITATION}").split(CITATION)
-        return "".join(part + (self._citations.popleft() if i < len(parts) - 1 else "") for i, part in enumerate(parts))
+        first, *parts = written.replace(f" {CITATION}", f"\u00a0{CITATION}").split(CITATION)
+        return first + "".join(self._citations.popleft() + part for part in parts)
 
     def _piece(self, at: int, *, final: bool) -> tuple[int, str] | None:
         if self._fence is not None:
