@@ -60,7 +60,7 @@ async def branch(
         elif len(models) == 1 or (main not in known.values() and main not in chosen.values()):
             chosen[model] = main
         else:
-            chosen[model] = await _copy(store, main, owner)
+            chosen[model] = await fork(store, main, owner)
     keys = {f"{_BRANCH}{model}": None for model in known} | {MAIN: chosen[models[0]]}
     if len(models) > 1:
         keys |= {f"{_BRANCH}{model}": conversation for model, conversation in chosen.items()}
@@ -79,24 +79,22 @@ async def forget(store: RedisSessionStore, owner: str, conversations: set[str]) 
             logger.warning("A conversation stays in the session store until it expires: %s", type(error).__name__)
 
 
-async def _copy(store: RedisSessionStore, conversation: str | None, owner: str) -> str | None:
-    if conversation is None:
-        return None
-    try:
-        return await fork(store, conversation, owner)
-    except SessionError as error:
-        logger.warning("A model that joins starts without what was said before: %s", type(error).__name__)
-        return None
-
-
 async def fork(
-    store: RedisSessionStore, conversation_id: str, user_id: str, *, before: str | None = None
+    store: RedisSessionStore, conversation_id: str | None, owner: str, *, before: str | None = None
 ) -> str | None:
     """Copy a conversation, up to the last time that the question ``before`` was asked.
 
-    Return the copy's id, or None for an empty one. Raises ``SessionStoreUnavailable``.
+    Return the copy's id, or None for an empty one and while the session store is unavailable.
     """
-    session = await store.get(conversation_id, user_id)
+    try:
+        return await _copied(store, conversation_id, owner, before) if conversation_id else None
+    except SessionError as error:
+        logger.warning("A conversation starts without what was said before: %s", type(error).__name__)
+        return None
+
+
+async def _copied(store: RedisSessionStore, conversation_id: str, owner: str, before: str | None) -> str | None:
+    session = await store.get(conversation_id, owner)
     if session is None:
         return None
     messages = await store.messages(conversation_id)
@@ -104,7 +102,7 @@ async def fork(
     kept = messages[: asked[-1]] if asked else messages
     if not kept:
         return None
-    made = await store.create(user_id, vector_store_id=session.vector_store_id, model_key=session.model_key)
+    made = await store.create(owner, vector_store_id=session.vector_store_id, model_key=session.model_key)
     await store.append_messages(made.session_id, kept)
     if retrieved := await store.retrieved(conversation_id):
         await store.add_retrieved(made.session_id, list(retrieved.values()))

@@ -1,16 +1,12 @@
 """Editing of a question: later messages are deleted and the conversation continues from before it."""
 
-import logging
 from typing import Any, cast
 
 from chainlit.session import WebsocketSession
 
-from chat_app.errors import SessionError
 from chat_app.interface.history.branches import MAIN, conversations_of, forget, fork, is_conversation_key
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of, toast
-
-logger = logging.getLogger(__name__)
 
 
 async def edit_question(page: ChatPage, session: WebsocketSession, message_id: str, text: str) -> None:
@@ -45,12 +41,7 @@ async def _cut(page: ChatPage, owner: str, thread_id: str, steps: list[dict[str,
 async def _go_on_from(page: ChatPage, owner: str, thread_id: str, *, before: str) -> None:
     app = await page.runtime.ready()
     known = await page.runtime.history.metadata_of(thread_id)
-    forked = None
-    if main := known.get(MAIN):
-        try:
-            forked = await fork(app.sessions, main, owner, before=before)
-        except SessionError:
-            logger.warning("An edited question starts without the earlier messages: the session store does not answer.")
+    forked = await fork(app.sessions, known.get(MAIN), owner, before=before)
     # Branches below the edited question are deleted: all models continue from the copy.
     left = {key: None for key in known if is_conversation_key(key)}
     await page.runtime.history.save_turn(thread_id, metadata={**left, MAIN: forked})
