@@ -240,12 +240,11 @@ class Runtime:
 
     async def _erase_responses(self, app: App, messages: Sequence[Message]) -> None:
         names = [name for message in messages for name in (*message.response_ids, message.response_id) if name]
-        for name in dict.fromkeys(names):
-            try:
+        try:
+            for name in dict.fromkeys(names):
                 await app.model.delete(name)
-            except ProviderError as error:
-                logger.warning("A deleted conversation stays at the model server: %s", type(error).__name__)
-                return
+        except ProviderError as error:
+            logger.warning("A deleted conversation stays at the model server: %s", type(error).__name__)
 
     async def _erase_files(self, thread_id: str, owner: str) -> None:
         # Imports Chainlit, which needs the page's folder.

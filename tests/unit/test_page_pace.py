@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from chainlit.session import WebsocketSession
 
+from chat_app.interface.page import pace as page_pace
 from chat_app.interface.page.pace import LONG_PART, LONG_WINDOW, MARK, WINDOW, Pace
 
 
@@ -38,8 +39,10 @@ class Browser:
 
 
 @pytest.fixture
-def browser() -> Browser:
-    return Browser()
+def browser(monkeypatch: pytest.MonkeyPatch) -> Browser:
+    browser = Browser()
+    monkeypatch.setattr(page_pace, "emit", lambda _session, event, payload: browser.emit(event, payload))
+    return browser
 
 
 async def window(pace: Pace, browser: Browser, *, growing: int = 0) -> asyncio.Task[None]:

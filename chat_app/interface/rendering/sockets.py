@@ -96,10 +96,6 @@ async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]
     if engine_id := _engine_id(session):
         # What ``socketio.packet.Packet`` encodes, without its search for binary data.
         await sio.eio.send(engine_id, f"{EVENT}{_encoded([event, payload])}")
-    else:
-        # Chainlit's ``emit`` returns an awaitable, unlike its annotation.
-        sending: Any = session.emit
-        await sending(event, payload)
 
 
 async def toast(session: WebsocketSession, message_id: str, kind: Literal["warning", "error"] = "error") -> None:
