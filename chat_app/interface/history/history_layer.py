@@ -28,7 +28,7 @@ from chat_app.database.migrations import migrate
 from chat_app.interface.history import history_statements as sql
 from chat_app.interface.history.branches import conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import Row, decoded_value, element_of, hit, kept, step_of, thread_of
-from chat_app.interface.security.identity import NotOwner, require_owner
+from chat_app.interface.security.identity import NotOwner, owns
 
 logger = logging.getLogger(__name__)
 
@@ -114,10 +114,8 @@ class History(SQLAlchemyDataLayer):
         """Return the conversation's owner; another user's conversation and a missing one are both a 404."""
         owner = await self.owner_of("thread", thread_id)
         asking = asking_user.get()
-        try:
-            require_owner(asking if asking is not None else owner, owner)
-        except NotOwner:
-            raise HTTPException(status_code=404, detail="Thread not found") from None
+        if not owns(asking if asking is not None else owner, owner):
+            raise HTTPException(status_code=404, detail="Thread not found")
         return owner or ""
 
     async def owner_of(self, kind: str, identifier: str) -> str | None:

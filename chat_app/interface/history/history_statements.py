@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -17,7 +17,7 @@ from chat_app.interface.history.history_rows import (
     encoded_value,
     kept,
 )
-from chat_app.interface.security.identity import NotOwner, require_owner
+from chat_app.interface.security.identity import NotOwner, owns
 
 # Steps of the same millisecond follow what contains them: the page drops a step that comes before its parent.
 STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
@@ -107,20 +107,11 @@ def write_turns(connection: Connection, turns: Sequence[TurnRows]) -> list[Excep
     if owners:
         found = connection.execute(VALUES_OF["thread"], {"ids": list({turn.thread_id for turn in turns})})
         known = {row.id: row.value for row in found}
-    refused: list[Exception | None] = [_refusal(turn, known) for turn in turns]
-    written = [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]
+    allowed = [turn.owner is None or owns(turn.owner, known[turn.thread_id]) for turn in turns]
+    written = list(compress(turns, allowed))
     _upsert(connection, "steps", STEP_COLUMNS, (row for turn in written for row in turn.steps))
     _upsert(connection, "elements", ELEMENT_COLUMNS, (row for turn in written for row in turn.elements))
-    return refused
-
-
-def _refusal(turn: TurnRows, owners: Mapping[str, str]) -> NotOwner | None:
-    try:
-        if turn.owner is not None:
-            require_owner(turn.owner, owners[turn.thread_id])
-    except NotOwner as refusal:
-        return refusal
-    return None
+    return [None if may else NotOwner() for may in allowed]
 
 
 def thread_values(turn: TurnRows, *, name: str | None = None, user: str | None = None, tags: Any = None) -> Row:

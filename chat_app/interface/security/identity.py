@@ -66,9 +66,14 @@ def login_metadata(roles: Sequence[Role] = ()) -> dict[str, Any]:
     return {"login": secrets.token_hex(8), "issued": time.time(), "roles": list(roles)}
 
 
+def owns(user: str | None, owner: str | None) -> bool:
+    """Return whether ``user`` is the owner; every route, socket event and element uses this check."""
+    return bool(user) and user == owner
+
+
 def require_owner(user: str | None, owner: str | None) -> None:
-    """Raise ``NotOwner`` unless ``user`` is the owner; every route, socket event and element uses this check."""
-    if not user or not owner or user != owner:
+    """Raise ``NotOwner`` unless ``user`` is the owner."""
+    if not owns(user, owner):
         raise NotOwner
 
 
