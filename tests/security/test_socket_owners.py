@@ -40,9 +40,9 @@ def client_of(page: ServedPage, user: str) -> Iterator[httpx.Client]:
 
 
 def payload(event: str, step: str, thread: str) -> dict[str, Any]:
-    if event in {"client_message", "edit_message", "message_favorite"}:
+    if event in {"client_message", "edit_message"}:
         body = asking("say: mine")
-        body["message"] |= {"id": step, "threadId": thread, "parentId": step, "metadata": {"favorite": True}}
+        body["message"] |= {"id": step, "threadId": thread, "parentId": step}
         return body
     return {"id": step, "threadId": thread, "message": {"id": step}, "data": SECRET}
 

@@ -14,18 +14,9 @@ import socketio
 
 from tests.support.page_server import ServedPage
 
-# Events that Chainlit accepts, and whether they name something.
-NAMELESS = {"connect", "disconnect", "connection_successful", "clear_session", "stop", "audio_start", "audio_end"}
-NAMING = {
-    "client_message",
-    "edit_message",
-    "window_message",
-    "message_favorite",
-    "fetch_favorites",
-    "chat_settings_change",
-    "chat_settings_edit",
-    "audio_chunk",
-}
+# Events that the page accepts, and whether they name something.
+NAMELESS = {"connect", "disconnect", "connection_successful", "clear_session", "stop"}
+NAMING = {"client_message", "edit_message", "window_message", "chat_settings_change"}
 
 
 class Addressed(Protocol):

@@ -42,6 +42,7 @@ _NOT_FOUND: Final = {"status": 404}
 _UNUSED: Final = (
     *("audio_start", "audio_chunk", "audio_end", "chat_settings_edit", "fetch_favorites", "message_favorite"),
 )
+"""Events of Chainlit's features that this app does not have."""
 _changing: Final[WeakValueDictionary[str, asyncio.Lock]] = WeakValueDictionary()
 """Held while a socket's settings are changed: a question that is sent right after that is asked with the new ones."""
 
@@ -84,9 +85,6 @@ def install(page: ChatPage) -> None:
             await show_panel(page.runtime, session)
             await page.reattach(session, running)
 
-    async def ignored(_sid: str, *_arguments: Any) -> None:
-        """Ignore events of features that this app does not use."""
-
     sio.on("connect", connecting)
     sio.on("connection_successful", connected)
     sio.on("client_message", partial(_ask, page))
@@ -96,7 +94,7 @@ def install(page: ChatPage) -> None:
     sio.on("window_message", partial(_handed_back, page))
     setattr(sio.eio, "_async", {**getattr(sio.eio, "_async"), "websocket": PageWebSocket})  # noqa: B009, B010
     for name in _UNUSED:
-        sio.on(name, ignored)
+        sio.handlers["/"].pop(name, None)
 
 
 async def _handed_back(page: ChatPage, sid: str, payload: Any) -> None:
