@@ -82,7 +82,11 @@ async def consult(
     question = await begin(runtime, body, user, language)
     if body.stream:
         return event_stream(question, dict.fromkeys(question.turns, Cursor()))
-    return await _whole(request, question)
+    reading = asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items()))
+    answers = await unless_left(request, question, reading)
+    whole = ComparisonAnswer(turn_id=question.id, answers=tuple(answers)) if question.compared else answers[0]
+    headers = {**NO_STORE, "x-turn-id": question.id}
+    return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
 
 
 @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
@@ -121,14 +125,6 @@ async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQu
             raise
         compared = turns[0].header.compared and question_id != turns[0].id
         return AskedQuestion(user, {turn.header.model: turn for turn in turns}, compared, id=question_id)
-
-
-async def _whole(request: Request, question: AskedQuestion) -> Response:
-    reading = asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items()))
-    answers = await unless_left(request, question, reading)
-    whole = ComparisonAnswer(turn_id=question.id, answers=tuple(answers)) if question.compared else answers[0]
-    headers = {**NO_STORE, "x-turn-id": question.id}
-    return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
 
 
 async def unless_left(request: Request, question: AskedQuestion, answer: Awaitable[T]) -> T:

@@ -12,6 +12,7 @@ from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, Serve
 from chat_app.interface.i18n.locale_formats import date_and_time
 from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_outcome
 from chat_app.interface.rendering.turn_steps import COLUMN, GOES_ON
+from tools.language.quotable_units import squeeze
 
 _LONGEST_NAME = 80
 _ANSWERS = {"assistant_message", COLUMN}
@@ -42,7 +43,7 @@ def _attachment(title: str) -> str:
 def conversation_markdown(thread: Mapping[str, Any], language: Language = ENGLISH) -> str:
     """Return ``thread``, as the history returns it, with its headings in ``language``."""
     lines = [
-        f"# {_one_line(thread.get('name') or say(language, 'export.untitled'))}",
+        f"# {squeeze(thread.get('name') or say(language, 'export.untitled'))}",
         "",
         date_and_time(language, thread.get("createdAt") or ""),
         "",
@@ -57,7 +58,7 @@ def conversation_markdown(thread: Mapping[str, Any], language: Language = ENGLIS
         elif step["type"] in _ANSWERS and not (step.get("metadata") or {}).get(GOES_ON):
             heading = say(language, "export.answer")
             if step["type"] == COLUMN:
-                heading = say(language, "export.answer_of", model=_one_line(step["name"]))
+                heading = say(language, "export.answer_of", model=squeeze(step["name"]))
             lines += [f"## {heading}", "", *_answer(step, elements.get(step["id"], {}), language), ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -71,7 +72,3 @@ def _answer(step: Mapping[str, Any], props: Mapping[str, Any], language: Languag
         shown += ["", f"**{say(language, 'export.incomplete')}** {how}"]
     shown += [f"\n{say(language, 'export.note', notice=notice)}" for notice in props.get("notices") or []]
     return shown
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

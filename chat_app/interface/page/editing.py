@@ -23,19 +23,14 @@ async def edit_question(page: ChatPage, session: WebsocketSession, message_id: s
     at = next((i for i, step in enumerate(steps) if step["id"] == message_id and step["type"] == "user_message"), None)
     if at is None:
         return
-    await _cut(page, owner, thread_id, steps, at)
-    await _go_on_from(page, owner, thread_id, before=str(steps[at]["output"]))
-    for other in sessions_of(thread_id, owner):
-        await emit(other, "update_message", {**steps[at], "output": text, "feedback": None})
-    await page.ask(session, message_id, text)
-
-
-async def _cut(page: ChatPage, owner: str, thread_id: str, steps: list[dict[str, Any]], at: int) -> None:
     later = [str(step["id"]) for step in steps[at + 1 :]]
     await page.runtime.history.delete_steps(later)
-    for session in sessions_of(thread_id, owner):
+    await _go_on_from(page, owner, thread_id, before=str(steps[at]["output"]))
+    for other in sessions_of(thread_id, owner):
         for step_id in later:
-            await emit(session, "delete_message", {"id": step_id})
+            await emit(other, "delete_message", {"id": step_id})
+        await emit(other, "update_message", {**steps[at], "output": text, "feedback": None})
+    await page.ask(session, message_id, text)
 
 
 async def _go_on_from(page: ChatPage, owner: str, thread_id: str, *, before: str) -> None:

@@ -1,28 +1,24 @@
 """References as the page shows them: one card per passage, its quoted words marked."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from chat_app.agent.citations.reference_formats import formatted, vancouver
 from chat_app.events import Reference
 from chat_app.interface.i18n.translation import Language, say
 from tools.language.quotes import marked_segments
 
+_AS_STORED: Final = {"kind", "document_id", "title", "issuer", "version", "page", "page_label"}
+
 
 def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
     """Return what the page needs to show one reference, its panel and its page image."""
     passage = reference.passage
     return {
+        **passage.model_dump(include=_AS_STORED),
         "number": reference.number,
-        "kind": passage.kind,
         "passage_id": passage.id,
-        "document_id": passage.document_id,
-        "title": passage.title,
-        "issuer": passage.issuer,
-        "version": passage.version,
         "section": reference.section,
-        "page": passage.page,
-        "page_label": passage.page_label,
         "url": web_address(passage.url),
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),

@@ -140,7 +140,9 @@ def _result(output: JsonValue, tool: ToolPresentation | None, language: Language
     elif output.get("results") == []:
         shown.append("" if notes else say(language, "step.no_match"))
     elif isinstance(passages := output.get("passages"), list):
-        shown.append(_passages(passages, language) or say(language, "step.no_passage"))
+        columns = ("document", "section", "page", "text")
+        rows = ([passage.get(column) for column in columns] for passage in _records(passages))
+        shown.append(_titled(language, columns, rows) or say(language, "step.no_passage"))
     else:
         listed = next((value for value in output.values() if isinstance(value, list) and value), None)
         fields = _told_fields(tool, language, {k: v for k, v in output.items() if k not in _INTERNAL})
@@ -177,11 +179,6 @@ def _drugs(results: list[dict[str, JsonValue]], language: Language) -> str:
             form = (product.get(key) for key in ("dosage_form", "routes", "strengths"))
             rows.append((record.get("generic_name"), *form, brands, product.get("labelers")))
     return _titled(language, ("drug", "form", "route", "strengths", "brands", "labelers"), rows)
-
-
-def _passages(passages: list[JsonValue], language: Language) -> str:
-    columns = ("document", "section", "page", "text")
-    return _titled(language, columns, ([p.get(column) for column in columns] for p in _records(passages)))
 
 
 def _titled(language: Language, columns: Iterable[str], rows: Iterable[Sequence[JsonValue]]) -> str:

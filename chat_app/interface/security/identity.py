@@ -11,6 +11,7 @@ import ipaddress
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count, takewhile
@@ -188,7 +189,10 @@ class Identity:
         hops = [*(hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")), peer or ""]
         while len(hops) > 1 and (not hops[-1] or self.is_trusted(hops[-1])):
             hops.pop()
-        return hops[-1] if _is_address(hops[-1]) else peer or ""
+        with suppress(ValueError):
+            ipaddress.ip_address(hops[-1])
+            return hops[-1]
+        return peer or ""
 
     def base_address(self, request: Request) -> str:
         """Return the public address of the app, without a slash at its end."""
@@ -209,14 +213,6 @@ def clean_name(name: object) -> str | None:
         return None
     name = name.strip()
     return name if 0 < len(name) <= _LONGEST_NAME and name.isprintable() else None
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def token_of(cookies: Mapping[str, str]) -> str:
