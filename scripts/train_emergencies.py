@@ -99,7 +99,7 @@ class Target(NamedTuple):
 
 
 EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.46, smallest=0.04)
-EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.2, smallest=0.1)
+EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.25, smallest=0.1)
 SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
 REACTIONS: Final = Target(REACTION, "reaction", threshold=0.5, smallest=0.1, within=True)
 
