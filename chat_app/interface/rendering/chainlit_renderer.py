@@ -8,14 +8,21 @@ same ids for the same turn, so that a page which reloads, a second tab and the h
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, assert_never
 
 from chat_app.events import (
     AgentEvent,
+    AnyRunItem,
     CitationAdded,
+    FinalOutputItem,
+    LLMResponseItem,
     Notice,
+    RawResponsesStreamEvent,
     ReasoningRunItem,
+    ReferencesReady,
     RunItemStreamEvent,
+    StatementsChecked,
+    StepRunItem,
     TextDelta,
     TextReplaced,
     ToolCallRunItem,
@@ -164,20 +171,16 @@ class TurnRenderer:
                 return self._first(say_notice(self.ids.language, event))
             case Notice():
                 return self._enter_phase(say_notice(self.ids.language, event)) if not self.written else []
-            case RunItemStreamEvent(item=ToolCallRunItem() as item):
-                return self._tool_started(item)
-            case RunItemStreamEvent(item=ToolProgressRunItem() as item):
-                return self._tool_progress(item)
-            case RunItemStreamEvent(item=ToolOutputRunItem() as item):
-                return self._tool_ended(item)
-            case RunItemStreamEvent(item=ReasoningRunItem() as item):
-                return self._reasoned(item)
+            case RunItemStreamEvent():
+                return self._run_item(event.item)
             case TextReplaced():
                 return self._restart()
             case TurnEnded():
                 return self._end(event)
-            case _:
+            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | StatementsChecked() | ReferencesReady():
                 return []
+            case _:
+                assert_never(event)
 
     def _first(self, notice: str) -> list[Emission]:
         """Show ``notice`` above the answer: as a part, or in a comparison as the beginning of the column."""
@@ -205,6 +208,21 @@ class TurnRenderer:
             message["metadata"] = {key: value for key, value in message["metadata"].items() if key != GOES_ON}
             shown.append(Emission("update_message", dict(message)))
         return shown
+
+    def _run_item(self, item: AnyRunItem) -> list[Emission]:
+        match item:
+            case ToolCallRunItem():
+                return self._tool_started(item)
+            case ToolProgressRunItem():
+                return self._tool_progress(item)
+            case ToolOutputRunItem():
+                return self._tool_ended(item)
+            case ReasoningRunItem():
+                return self._reasoned(item)
+            case LLMResponseItem() | StepRunItem() | FinalOutputItem():
+                return []
+            case _:
+                assert_never(item)
 
     def _reasoned(self, item: ReasoningRunItem) -> list[Emission]:
         if self.extracts:
