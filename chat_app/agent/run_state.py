@@ -144,7 +144,7 @@ def _output_items(fold: ResponseFold) -> list[dict[str, Any]]:
 
 
 def _sum(total: Any, more: Any) -> Any:
-    """Return the sum of two numbers, or of two usages field by field; what is None adds nothing."""
+    """Add two numbers, or two usages field by field; None counts as nothing."""
     if total is None or more is None:
         return more if total is None else total
     if not isinstance(total, Wire):

@@ -147,7 +147,7 @@ async def _over_http(server: HttpServer, allowance: _Allowance) -> AsyncGenerato
 
     hooks: dict[str, list[Callable[..., Any]]] = {"response": [limit]}
     async with (
-        # With a transport of its own it goes through no proxy of the environment.
+        # With an explicit transport httpx ignores proxies that the environment names.
         httpx.AsyncClient(
             transport=httpx.AsyncHTTPTransport(), event_hooks=hooks, headers=headers, timeout=server.timeout
         ) as client,

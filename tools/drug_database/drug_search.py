@@ -251,7 +251,7 @@ def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[st
 def _hits(
     found: Iterable[tuple[NameCandidate, DrugRecord | None]], filters: Filters, question: TypedQuery, query: DrugQuery
 ) -> tuple[DrugHit, ...]:
-    """Return the records that pass ``filters``, with the label first that covers what is asked beside the medicine."""
+    """Return the records that pass ``filters``, each with the label of the asked form or brand first."""
     forms = asked_forms((*question.words, *fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()))
     populations = populations_in(query.name[:LONGEST])
     hits: list[DrugHit] = []

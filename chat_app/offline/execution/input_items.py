@@ -1,7 +1,7 @@
 """The items that a request is answered from: resolve references, expand compactions, pair calls, fit the window.
 
-A compaction is a conversation reduced to its user messages and one encoded item with what was said. Questions and
-answers are kept verbatim; calls, their outputs, search results and reasoning are dropped.
+A compaction replaces a conversation by its user messages and one encoded item. Questions and answers are kept verbatim;
+calls, their outputs, search results and reasoning are dropped.
 """
 
 import base64

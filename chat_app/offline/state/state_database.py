@@ -43,7 +43,7 @@ class Database:
         return await self.run(lambda connection: connection.execute(sql, values).rowcount)
 
     async def erase(self, sql: str, values: Values) -> int:
-        """Like ``write``, for a statement that deletes: remove what it deleted from the log as well."""
+        """Run a statement that deletes, and remove the deleted rows from the write-ahead log, too."""
         number = await self.write(sql, values)
         await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         return number

@@ -56,7 +56,7 @@ def read_rules(page: Any) -> tuple[Rule, ...]:
 
 
 def runs(items: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
-    """Yield the longest runs of ``items`` in which each item goes on from the run before it."""
+    """Split ``items`` into runs; an item begins another run unless ``goes_on`` accepts it after the current one."""
     run: list[T] = []
     for item in items:
         if run and not goes_on(run, item):
