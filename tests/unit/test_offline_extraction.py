@@ -222,6 +222,21 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "Sorry, he's on valproate",
             "How do I titrate lamotrigine, he's on valproate?",
         ),
+        ("sildenafil dose", ("sildenafil",), "with nitroglycerin?", "sildenafil dose with nitroglycerin?"),
+        (
+            "sildenafil dose",
+            ("sildenafil",),
+            "and nitroglycerin together?",
+            "sildenafil dose, nitroglycerin together?",
+        ),
+        ("Dosis von Sildenafil", ("Sildenafil",), "mit Nitroglycerin?", "Dosis von Sildenafil mit Nitroglycerin?"),
+        (
+            "Dosis von Gentamicin",
+            ("Gentamicin",),
+            "und bei Niereninsuffizienz?",
+            "Dosis von Gentamicin bei Niereninsuffizienz?",
+        ),
+        ("dosis de gentamicina", ("gentamicina",), "y en cirrosis?", "dosis de gentamicina en cirrosis?"),
         ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )

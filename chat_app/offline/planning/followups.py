@@ -45,13 +45,20 @@ _PRONOUN: Final = re.compile(
 )
 _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECASE)
 """Means the patient of the question before."""
-_ADDED: Final = re.compile(r"\b(?:as well|also|on top|too(?=[,.?!]|$))", re.IGNORECASE)
+_ADDED: Final = re.compile(
+    r"\b(?:as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*|at the same time"
+    r"|zusammen|gleichzeitig|zusätzlich|auch|dazu|junto|además|también)\b|^\s*(?:with|plus|alongside|mit|con)\b",
+    re.IGNORECASE,
+)
 """Says that something is added to the question before, such as a second medicine."""
 _GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
 """Says that something comes after, before or in the place of what was asked about before."""
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
 _ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
-_PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b"
+_PLACES: Final = (
+    r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without"
+    r"|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab|en|con|para|durante|antes|después|tras|si|sin)\b"
+)
 _JOINT: Final = r"\b(?:in|for|of|with|to)\b"
 _ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
