@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from babel import Locale
 
@@ -29,7 +29,7 @@ from chat_app.safety.emergency_classifier import (
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
-from tools.drug_database.labels.overdosage_output import ABOVE
+from tools.drug_database.labels.overdosage_output import ABOVE, dose_clauses, told_of_overdose
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput
@@ -134,13 +134,16 @@ class AsclepiusHealthcareAgent:
         """Put the notice before the answer to an emergency, and choose what is searched for it."""
         kind = await self._kind(request, recent)
         if kind is None:
-            return request
+            return await self._for_overdose_dose(request, recent)
         request = replace(
             request, notices=(emergency_notice(request.message, kind, self.emergency_text), *request.notices)
         )
         if kind == "self_harm":
             return self._for_self_harm(request)
-        return request if kind == "illness" else await self._for_exposure(request, recent, reaction=kind == "reaction")
+        if kind == "illness":
+            return request
+        sure = kind == "reaction" or any(map(is_sure_exposure, recent)) or await self._is_excess(request)
+        return await self._for_exposure(request, recent, kind, sure=sure)
 
     async def _kind(self, request: TurnRequest, recent: Sequence[str]) -> EmergencyKind | None:
         """Return the kind of emergency in the question, or in the ones before that it continues."""
@@ -184,7 +187,14 @@ class AsclepiusHealthcareAgent:
         call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": question}))
         return await self.tool_manager.execute(call)
 
-    async def _for_exposure(self, request: TurnRequest, recent: Sequence[str], *, reaction: bool) -> TurnRequest:
+    async def _for_exposure(
+        self,
+        request: TurnRequest,
+        recent: Sequence[str],
+        kind: Literal["exposure", "reaction", "overdose"],
+        *,
+        sure: bool = True,
+    ) -> TurnRequest:
         """Withhold doses where a medicine is named; unless the exposure is doubtful, search Overdosage sections first.
 
         A usual dose is never the answer to an overdose, but the notice may be false: no source is hidden for it, and
@@ -192,20 +202,23 @@ class AsclepiusHealthcareAgent:
         is searched instead.
         """
         found = await self._overdosage(request, "\n".join(recent))
-        sure = reaction or any(map(is_sure_exposure, recent)) or await self._is_excess(request)
         names = self.tool_manager.names("overdosage") if sure and request.options.enable_tool_execution else ()
+        given = {BEFORE: "\n".join(recent[-2:-1]), REACTION: kind == "reaction"}
         return replace(
             request,
             tools=(*names, *request.tools),
             guideline_tools=frozenset(),
-            given={**request.given, **{name: {BEFORE: "\n".join(recent[-2:-1]), REACTION: reaction} for name in names}},
-            prompt_kwargs={
-                **request.prompt_kwargs,
-                "emergency": "reaction" if reaction else "exposure",
-                "sure": sure,
-            },
+            given={**request.given, **dict.fromkeys(names, given)},
+            prompt_kwargs={**request.prompt_kwargs, "emergency": kind, "sure": sure},
             undosed=frozenset(request.tools if found.subject or found.error else ()),
         )
+
+    async def _for_overdose_dose(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
+        """Search as for an exposure where a dose in an overdose of a medicine is asked: it is not the usual one."""
+        told = " ".join(filter(None, map(told_of_overdose, dose_clauses(request.message))))
+        if not (told and await self._named(request, told)):
+            return request
+        return await self._for_exposure(request, recent, "overdose")
 
     def _for_self_harm(self, request: TurnRequest) -> TurnRequest:
         """Search nothing: what labels and guidelines say of a lethal amount helps nobody here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -280,6 +281,41 @@ async def test_nothing_is_quoted_for_self_harm(
 
 
 CHARCOAL = "Activated charcoal may be given when a DOAC was swallowed within the last hour."
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("atropine dose for metoprolol overdose", "metoprolol, in an overdose:"),
+        ("Atropin Dosis bei Metoprolol-Überdosis", "metoprolol, bei Überdosierung:"),
+        ("calcium gluconate dose in calcium channel blocker overdose", "diltiazem, in an overdose:"),
+    ],
+)
+async def test_a_dose_in_an_overdose_is_not_the_usual_one(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, said: str
+) -> None:
+    async with agent_with(drugs, server, redis_url, guideline="The metoprolol dose is 50 mg daily.") as agent:
+        answer = text_of(await consult(agent, question))
+    assert answer.startswith(said)
+    assert not re.search(r"\d mg", answer)
+
+
+@pytest.mark.parametrize("question", ["heroin overdose how much naloxone", "he drank her methadone, naloxone dose?"])
+async def test_an_antidote_is_not_what_was_taken(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, question))
+    assert answer.startswith("naloxone, dosage:")
+
+
+async def test_the_dose_that_is_asked_beside_signs_of_an_overdose_is_given(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, "What is the usual dose of metoprolol? What are the signs of an overdose?")
+    assert "search_overdosage" not in tools_called(events)
+    assert "metoprolol, dosage:" in text_of(events)
 
 
 async def test_a_notice_does_not_hide_what_the_guidelines_hold(

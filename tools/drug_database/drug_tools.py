@@ -15,6 +15,7 @@ from tools.drug_database.labels.overdosage_output import (
     hypersensitivity_result,
     note,
     overdosage_result,
+    told_beside_dose,
 )
 from tools.drug_database.labels.record_rendering import label_result, tool_result
 from tools.drug_database.names.name_keys import record_key
@@ -161,7 +162,9 @@ class _Tools:
             records, members = await self._told_of(before)
         asked = [one for clause in dose_clauses(question) for one in await self._database.named(clause)]
         told = {one.key for records_told in named.values() for one in records_told}
-        treatments = Treatments(question, records, [one for one in asked if one.key not in told])
+        beside = told_beside_dose(question)
+        taken = {one.key for one in (await self._told_of(beside))[0]} if beside else None
+        treatments = Treatments(question, records, [one for one in asked if one.key not in told], taken)
         if reaction:
             return hypersensitivity_result(question, records, treatments)
         searched = [part for record in records for part in await self._with_section(record)]

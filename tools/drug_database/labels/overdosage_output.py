@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -10,6 +11,7 @@ from pydantic import JsonValue
 from tools.drug_database.labels.record_rendering import section_passage
 from tools.drug_database.names.name_keys import DATA
 from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, SectionName
+from tools.language.word_lists import word_list
 from tools.types import Passage, Phrase, ToolResult
 
 ABOVE: Final = "above_labelled_doses"
@@ -22,6 +24,12 @@ _ALLERGIC: Final = re.compile("hypersensitiv|anaphyla|allerg|angio-?o?edema|urti
 _ANYTHING: Final = re.compile("")
 _DOSE: Final = re.compile(r"\bdos(?:e|ing|age|is)|[\w-]dosis|\bhow (?:much|many)|\bwie ?viel|\bcuánt", re.IGNORECASE)
 _CLAUSE: Final = re.compile(r"[,;:?!()]|\.(?!\d)")
+_OVERDOSE: Final = re.compile(
+    r"((?:[\w/-]+ +){0,3})([\w-]*?)-?(?:overdos|poisoning|vergift|intoxi[ck]a|überdos|sobredos)\w*"
+    r"(?: +(?:of|with|by|from|mit|von|durch|de|con|por) +((?:[\w/-]+ *){1,3}))?",
+    re.IGNORECASE,
+)
+"""An overdose or a poisoning, with the words that may tell of what."""
 _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
 _RESCUES: Final = re.compile("overdos|poison|anaphyla", re.IGNORECASE)
 _NOTES: Final[dict[str, dict[str, str]]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
@@ -33,13 +41,21 @@ _GENERAL: Final = re.compile(r"overdos|poison|emerg|treat|indica|suspec|includ|p
 class Treatments:
     """Tells which of the medicines that a question names are asked for as a treatment, and were not taken.
 
-    ``records`` are those that it names, ``asked`` those whose dose it asks for, without an amount that was given.
+    ``records`` are those that it names, ``asked`` those whose dose it asks for, without an amount that was given, and
+    ``taken`` the keys of those in the words that tell what was taken, None where no words do.
     """
 
-    def __init__(self, question: str, records: Sequence[DrugRecord], asked: Iterable[DrugRecord]) -> None:
+    def __init__(
+        self,
+        question: str,
+        records: Sequence[DrugRecord],
+        asked: Iterable[DrugRecord],
+        taken: Collection[str] | None = None,
+    ) -> None:
         self._question = question.lower()
         self._records = records
         self._asked = {record.key for record in asked}
+        self._taken = taken
         self.reacted = any(self._shares(record, _REACTIONS) for record in records if record.key in self._asked)
         """Whether the dose of a medicine for anaphylaxis is asked, so that no overdose of another is meant."""
 
@@ -55,8 +71,13 @@ class Treatments:
         spoken_of = any(named.search(text) for other in others for text in _said(other, SECTION))
         if spoken_of and (asked or not _said(record, SECTION)):
             return True
-        taken = any(other.key not in self._asked for other in others)
+        told = self._taken is not None and record.key not in self._taken
+        taken = told or any(other.key not in self._asked for other in others)
         return asked and ((taken and any(_indications(record, _RESCUES))) or self._shares(record, _RESCUES))
+
+    def spares(self, record: DrugRecord) -> bool:
+        """Return whether the dose of ``record`` is asked for where another medicine was taken."""
+        return record.key in self._asked and bool(self._taken) and record.key not in (self._taken or ())
 
     def _shares(self, record: DrugRecord, emergency: re.Pattern[str]) -> bool:
         """Return whether an indication that speaks of ``emergency`` shares a word with the question."""
@@ -73,6 +94,25 @@ def has_section(record: DrugRecord) -> bool:
 def dose_clauses(question: str) -> Iterable[str]:
     """Yield the clauses of ``question`` that ask for a dose."""
     return filter(_DOSE.search, _CLAUSE.split(question))
+
+
+def told_of_overdose(question: str) -> str:
+    """Return the words of ``question`` that tell of what an overdose or poisoning is, or may be; empty without one."""
+    found: list[str] = []
+    for before, compound, behind in _OVERDOSE.findall(question):
+        parts = takewhile(lambda word: word.lower() not in word_list("stop"), reversed(_after_dose(before).split()))
+        found += [*reversed([*parts]), compound, behind]
+    return " ".join(filter(None, found))
+
+
+def told_beside_dose(question: str) -> str:
+    """Return what ``question`` says of an overdose, else its clauses that ask for no dose."""
+    others = (clause.strip() for clause in _CLAUSE.split(question) if not _DOSE.search(clause))
+    return told_of_overdose(question) or " ".join(filter(None, others))
+
+
+def _after_dose(text: str) -> str:
+    return _DOSE.split(text)[-1]
 
 
 def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, name: str = "") -> JsonValue:
@@ -95,10 +135,11 @@ def overdosage_result(
     Of ``members`` of a class, by key, those that say the same as another but for the name are left out.
     """
     found = _FoundSections(records, {"question": question, ABOVE: above})
-    if not records:
+    told = [record for record in records if treatments.holds(record) or not treatments.spares(record)]
+    if not told:
         found.pairs.append(note("unnamed", language))
     wordings: set[str] = set()
-    for record in records:
+    for record in told:
         wording = "\n".join(_said(record, SECTION)).lower().replace(record.generic_name.lower(), "{}")
         if record.key in members and wording in wordings:
             continue
