@@ -852,6 +852,19 @@ def test_what_is_said_of_another_medicine_is_not_quoted_for_the_asked_one() -> N
     assert answer.endswith("lithium, pregnancy:\n\n- Monitor serum levels during pregnancy. [7]")
 
 
+def test_what_the_label_says_of_the_asked_patients_is_always_quoted() -> None:
+    said = "Stop it as soon as a baby is expected."
+    usual = [
+        f"The dose of ramipril for {use} failure is {mg} mg." for use, mg in (("heart", 5), ("any", 10), ("no", 2))
+    ]
+    result = METFORMIN | {"generic_name": "ramipril", "matched": {"how": "exact", "on": "ramipril"}, "brand_names": []}
+    evidence = gather(
+        [drug("ramipril", result | {"drug_classes": [], "label": {"dosage": usual, "pregnancy": [said]}})]
+    )
+    assert said in compose("What is the dose of ramipril in pregnancy?", evidence).text
+    assert said not in compose("What is the dose of ramipril?", evidence).text
+
+
 def test_rows_on_other_medicines_are_left_out() -> None:
     table = "Table 1. Doses of antidiabetics\nDrug\tDose\nMetformin\t2 g at most\nPioglitazone\t45 mg at most"
     for subjects, kept in ((["metformin", "antidiabetic"], 1), (["antidiabetic"], 2)):

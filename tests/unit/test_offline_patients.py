@@ -104,6 +104,8 @@ def test_a_limit_that_leaves_the_patient_out_is_shown() -> None:
         ("ein 9-jähriger Junge", "children"),
         ("14/40, sick every morning", "pregnancy"),
         ("the second trimester", "pregnancy"),
+        ("women of childbearing age", "pregnancy"),
+        ("Frauen im gebärfähigen Alter", "pregnancy"),
     ],
 )
 def test_an_age_names_a_group(text: str, group: str) -> None:

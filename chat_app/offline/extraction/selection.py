@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage
@@ -31,6 +32,8 @@ REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
 ANSWERS_FROM: Final = 0.625
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see measurements.md."""
+OF_PATIENTS: Final = frozenset({*ORGAN_DOSES, *PATIENTS_OF, "pregnancy"})
+"""Sections of a label that are about some patients alone."""
 RELATED_FROM: Final = 0.15
 """Share of the question from which a unit is quoted at all; less are common words of an unrelated unit."""
 
@@ -99,7 +102,24 @@ def _quotes(
         chosen.update(group)
         length += sum(one.unit.words for one in group.values())
         added += 1
-    return tuple(chosen.values())
+    return tuple((chosen | _on_patients(question, ranked, chosen, placed)).values())
+
+
+def _on_patients(
+    question: Question, ranked: Iterable[Scored], chosen: Mapping[int, Scored], placed: Mapping[int, Scored]
+) -> dict[int, Scored]:
+    """Return what the label says first of the asked patients where nothing of it was chosen."""
+    if any(_is_on_patients(question, each) for each in chosen.values()):
+        return {}
+    found = next((each for each in ranked if _is_on_patients(question, each)), None)
+    return {one.place: one for one in _together(found, placed)} if found else {}
+
+
+def _is_on_patients(question: Question, each: Scored) -> bool:
+    """Return whether the label of an asked medicine says ``each`` of the patients that are asked about."""
+    if each.is_aside or not (question.medicines and each.passage.part):
+        return False
+    return each.features.group > 0 or each.passage.part in question.sections & OF_PATIENTS
 
 
 def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:

@@ -14,7 +14,8 @@ _WORDS: Final[dict[Population, str]] = {
     "adolescents": r"\b(?:adolescen\w+|teen(?:ager)?s?|jugendliche\w?)\b",
     "older patients": r"\b(?:elderly|geriatric|older (?:adults?|patients?|people)|aged 65|ältere\w?|ancianos?)\b"
     rf"|{_AGE_OVER_65}",
-    "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|trimesters?|schwanger\w*|embaraz\w+)\b|\b[1-4]?\d ?/ ?40\b",
+    "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|trimesters?|(?:child-?bearing|reproductive) (?:age|potential)"
+    r"|schwanger\w*|gebärfähig\w*|embaraz\w+|edad fértil)\b|\b[1-4]?\d ?/ ?40\b",
     "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
     r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
