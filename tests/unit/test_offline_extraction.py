@@ -865,6 +865,31 @@ def test_what_the_label_says_of_the_asked_patients_is_always_quoted() -> None:
     assert said not in compose("What is the dose of ramipril?", evidence).text
 
 
+def test_a_short_section_on_the_asked_patients_is_quoted_whole() -> None:
+    renal = ["At 20 to 40 mL/min give ramipril 2 mg every 6 hours.", "At less than 20 mL/min give 1 mg every 12 hours."]
+    result = METFORMIN | {"generic_name": "ramipril", "matched": {"how": "exact", "on": "ramipril"}, "brand_names": []}
+    label = {"renal_dosing": renal, "warnings": ["Ramipril in renal failure can raise potassium in renal patients."]}
+    evidence = gather([drug("ramipril", result | {"drug_classes": [], "label": label})])
+    answer = compose("ramipril in renal failure", evidence).text
+    assert all(sentence in answer for sentence in renal)
+
+
+def test_a_sentence_with_other_figures_is_no_repeat() -> None:
+    doses = [
+        f"Give zorba {mg} mg to adults with a mild plaxia every {hours} hours." for mg, hours in ((20, 8), (40, 6))
+    ]
+    answer = compose("zorba dose in mild plaxia", gather([guideline(" ".join(doses))])).text
+    assert all(dose in answer for dose in doses)
+
+
+@pytest.mark.parametrize("question", ["when not to use zorbatin", "when should zorbatin never be used?"])
+def test_the_verb_of_a_ban_is_no_word_of_the_subject(question: str) -> None:
+    evidence = gather(
+        [guideline("Zorbatin is contraindicated in angioedema.", "Use zorbatin, if not too costly, in plaxia.")]
+    )
+    assert compose(question, evidence).text.startswith("Zorbatin is contraindicated in angioedema.")
+
+
 def test_rows_on_other_medicines_are_left_out() -> None:
     table = "Table 1. Doses of antidiabetics\nDrug\tDose\nMetformin\t2 g at most\nPioglitazone\t45 mg at most"
     for subjects, kept in ((["metformin", "antidiabetic"], 1), (["antidiabetic"], 2)):

@@ -84,6 +84,11 @@ def asked_sections(question: str) -> frozenset[str]:
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
 
 
+def words_of_ban(question: str) -> frozenset[str]:
+    """Return the terms of ``question`` that only say that something must not be used: "not to use", "never give"."""
+    return term_set(" ".join(match[0] for match in _NOT_USED.finditer(question)))
+
+
 def only_parts(text: str) -> bool:
     """True when ``text`` has no words but those that name parts of a record or a label."""
     known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), ASKING, *word_list("asking")]))

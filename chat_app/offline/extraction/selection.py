@@ -102,17 +102,25 @@ def _quotes(
         chosen.update(group)
         length += sum(one.unit.words for one in group.values())
         added += 1
-    return tuple((chosen | _on_patients(question, ranked, chosen, placed)).values())
+    return tuple((chosen | _on_patients(question, ranked, chosen, placed, room.words)).values())
 
 
 def _on_patients(
-    question: Question, ranked: Iterable[Scored], chosen: Mapping[int, Scored], placed: Mapping[int, Scored]
+    question: Question, ranked: Sequence[Scored], chosen: Mapping[int, Scored], placed: Mapping[int, Scored], words: int
 ) -> dict[int, Scored]:
-    """Return what the label says first of the asked patients where nothing of it was chosen."""
-    if any(_is_on_patients(question, each) for each in chosen.values()):
-        return {}
-    found = next((each for each in ranked if _is_on_patients(question, each)), None)
-    return {one.place: one for one in _together(found, placed)} if found else {}
+    """Return what the label says first of the asked patients where nothing of it was chosen, and the rest of a section.
+
+    An asked section on these patients is quoted whole within ``words``: each of its sentences has its own bounds.
+    """
+    said = [each for each in chosen.values() if _is_on_patients(question, each)]
+    said = said or [each for each in ranked if _is_on_patients(question, each)][:1]
+    found = {one.place: one for each in said for one in _together(each, placed)}
+    sections = {id(each.passage) for each in said if each.passage.part in question.sections & OF_PATIENTS}
+    for section in sections:
+        whole = [one for one in placed.values() if id(one.passage) == section and not one.is_aside]
+        if sum(one.unit.words for one in whole) <= words:
+            found.update((one.place, one) for one in whole)
+    return found
 
 
 def _is_on_patients(question: Question, each: Scored) -> bool:
@@ -133,5 +141,9 @@ def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:
 def _repeats(question: Question, each: Scored, chosen: Iterable[Scored]) -> bool:
     """Return whether a chosen unit has nearly the same terms, and all that the question asks for."""
     own = term_set(each.unit.text)
+    figures = {term for term in own if term[0].isdecimal()}
     others = (term_set(one.unit.text) for one in chosen)
-    return any(len(own & it) > REPEATED * len(own | it) and question.held(own) <= question.held(it) for it in others)
+    return any(
+        len(own & it) > REPEATED * len(own | it) and figures <= it and question.held(own) <= question.held(it)
+        for it in others
+    )
