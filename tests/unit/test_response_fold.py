@@ -135,6 +135,39 @@ def test_a_shorter_message_that_begins_like_the_last_one_is_shown_whole() -> Non
     assert texts(updates)[-1] == ("m#2", "One three")
 
 
+def test_a_finished_text_of_the_last_piece_alone_loses_nothing() -> None:
+    _, fold = feed(delta("Give "), delta("metformin"), delta(" 500 mg."), done("500 mg."))
+    assert fold.text == "Give metformin 500 mg."
+    _, fold = feed(delta("Give"), delta("Give it"), done("Give it"))
+    assert fold.text == "Give it", "the pieces were copies that grew"
+    _, fold = feed(delta("Never give it."), done("give it."))
+    assert fold.text == "Never give it."
+    _, fold = feed(delta("Do not give this to him."), done("give this to him."))
+    assert fold.text == "give this to him.", "the server has replaced it"
+
+
+def test_the_ends_of_parts_without_a_place_belong_to_the_parts_with_their_texts() -> None:
+    ends = [{"type": "response.output_text.done", "item_id": "m", "text": text} for text in ("One ", "two")]
+    _, fold = feed(delta("One ", content_index=0), delta("two", content_index=1), *ends)
+    assert fold.text == "One two"
+
+
+def test_an_end_at_another_place_belongs_to_the_open_message_of_its_id() -> None:
+    end = {"type": "response.output_text.done", "item_id": "m", "output_index": 1, "text": "Give [NAME]"}
+    _, fold = feed(delta("Give John", output_index=0), end)
+    assert fold.text == "Give [NAME]"
+
+
+@pytest.mark.parametrize("role", ["user", "system", "tool"])
+def test_a_message_of_the_question_is_no_answer(role: str) -> None:
+    asked = {"type": "message", "id": "u", "role": role, "content": [{"type": "output_text", "text": "How much?"}]}
+    done_item = {"type": "response.output_item.done", "output_index": 0, "item": asked}
+    own = {**asked, "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Give it."}]}
+    end = {"type": "response.completed", "response": {"status": "completed", "output": [asked, own]}}
+    _, fold = feed(done_item, delta("Give it."), end)
+    assert fold.text == "Give it."
+
+
 def test_parts_of_a_message_are_told_apart() -> None:
     _, fold = feed(
         delta("a", content_index=0),
@@ -347,8 +380,11 @@ def test_text_is_taken_in_every_shape_that_its_model_allows() -> None:
         assert event[:5] == (None, item_id or "", 1, None, "a")
         assert RawResponsesStreamEvent.of(event).model_dump()["data"]["logprobs"] == [1]
     assert parse_event({**given, "output_index": "one", "item_id": "m"})[1:3] == ("m", None)  # type: ignore[index]
-    with pytest.raises(ProtocolViolation, match=r"malformed response.output_text.delta event \(fields: delta\)"):
-        parse_event({**given, "delta": {"text": "a"}})
+    for parts in ({"text": "ab"}, {"type": "text", "text": "ab"}, ["a", {"text": "b"}]):
+        assert parse_event({**given, "item_id": "m", "delta": parts})[4] == "ab"  # type: ignore[index]
+    for other in ({"words": "a"}, [1], []):
+        with pytest.raises(ProtocolViolation, match=r"malformed response.output_text.delta event \(fields: delta\)"):
+            parse_event({**given, "delta": other})
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,10 @@ def read(text: str, size: int) -> tuple[str, str]:
         ),
         ("Give it.<|im_end|>\n", ("Give it.", "")),
         ("Give it.</s> So.", ("Give it.</s> So.", "")),
+        ("Give it <think>really?</think>once.", ("Give it once.", "really?")),
+        ("Give it <think>really? Once.", ("Give it <think>really? Once.", "")),
+        ("hm</think>A <think>x</think>B", ("A B", "hmx")),
+        ("hm</think>A <thinking>x", ("A <thinking>x", "hm")),
         ("Give <thinking>it</thing>.", ("Give <thinking>it</thing>.", "")),
     ],
 )

@@ -1,6 +1,7 @@
 """The finished items of one response: what their ends, and the terminal event, add to the streamed parts."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from chat_app.generation.folding.message_matching import StreamedMessages
 from chat_app.generation.folding.shown_text import ShownText
@@ -17,6 +18,9 @@ from chat_app.response_objects import (
     Refusal,
     Response,
 )
+
+_OWN: Final = "assistant"
+"""The role of the answer; some servers list the messages of the question beside it."""
 
 
 class FinishedItems:
@@ -35,6 +39,8 @@ class FinishedItems:
         """Add an item that ended while the response streams."""
         self.items.append(item)
         match item:
+            case MessageItem(role=role) if role != _OWN:
+                return []
             case MessageItem():
                 message = self._messages.finished(Place(item.id, index), _joined(item))
                 return self._message_done(item, message)
@@ -51,7 +57,7 @@ class FinishedItems:
             if not isinstance(item, MessageItem | FunctionCallItem) and (item.type, item.id) not in done:
                 self.items.append(item)
                 updates += self._other_done(item)
-        messages = [item for item in response.output if isinstance(item, MessageItem)]
+        messages = [item for item in response.output if isinstance(item, MessageItem) and item.role == _OWN]
         if response.output_text and not messages:
             messages = [MessageItem(content=(OutputText(text=response.output_text),))]
         return updates + self._terminal_messages(messages)

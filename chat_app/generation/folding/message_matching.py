@@ -2,7 +2,8 @@
 
 Some servers change, repeat or omit ids. Streamed text belongs to the open message of its id and output index, or of its
 index, or of its id, or else to the last open one; a finished text also to the message that holds it. A finished text
-that equals the streamed text adds nothing, one that continues it adds the rest, and a different one replaces it.
+that equals the streamed text adds nothing, nor does one that is only its last piece; one that continues it adds the
+rest, and a different one replaces it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from chat_app.generation.folding.text_parts import (
     compact,
     equal,
     is_broken,
+    is_last_piece,
     same_index,
 )
 from chat_app.generation.text_buffer import TextBuffer
@@ -92,14 +94,14 @@ class StreamedMessages:
         merged = self.merged(text)
         message = self._finished(place, text)
         parts = message.of_kind(kind)
-        index = place.content_index or 0
-        part = _last(parts, lambda p: p.index == index) or _last(parts, lambda p: equal(str(p.streamed), text))
-        part = part or message.part(kind, index)
+        part = _last(parts, lambda p: p.index == place.content_index)
+        part = part or _last(parts, lambda p: equal(str(p.streamed), text))
+        part = part or message.part(kind, place.content_index or 0)
         streamed, repeat, part.repeat = str(part.streamed), part.repeat, None
         if part.finished and repeat is not None and not equal(text, streamed) and text.startswith(repeat):
             # A second message under the same id looks like a repeat until its end arrives.
             message = self._begin(place)
-            part, streamed = message.part(kind, index), ""
+            part, streamed = message.part(kind, part.index), ""
         return [*merged, *self._settle(message, [part], streamed, text)]
 
     def merged(self, text: str) -> list[Change]:
@@ -189,6 +191,8 @@ class StreamedMessages:
         if equal(streamed, text) or (parts[-1].early and equal(str(parts[-1].streamed)[parts[-1].early :], text)):
             # The latter is the end of another message, which the server did not tell from the first.
             return []
+        if is_last_piece(streamed, text):
+            return []
         for part in parts:
             part.streamed = TextBuffer()
         parts[0].streamed = TextBuffer(text)
@@ -213,7 +217,7 @@ class StreamedMessages:
             or _last(done, lambda m: m.holds(text))
             or _last(opened, named)
             or _last(done, named)
-            or _last(opened[-1:], lambda m: agree(m.index, place.output_index))
+            or _last(opened[-1:], lambda m: place.item_id in m.ids or agree(m.index, place.output_index))
         )
         return self._learn(found, place) if found is not None else self._begin(place)
 

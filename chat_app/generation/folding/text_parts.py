@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from chat_app.generation.text_buffer import TextBuffer
 
 PartKind = Literal["text", "refusal"]
+_WORDS_OF_A_PIECE: Final = 2
 
 
 def compact(text: str) -> str:
@@ -37,6 +38,15 @@ def agree(one: int | None, other: int | None) -> bool:
 def same_index(one: int | None, other: int | None) -> bool:
     """Return whether both indexes are known and equal."""
     return one is not None and one == other
+
+
+def is_last_piece(streamed: str, text: str) -> bool:
+    """Return whether ``text`` is a word or two that ``streamed`` ends with, and not the latest of growing copies.
+
+    Some servers build a finished text from the last piece alone.
+    """
+    piece, whole = text.strip(), streamed.strip()
+    return whole.endswith(piece) and len(piece.split()) <= _WORDS_OF_A_PIECE and not whole.startswith(piece[:1])
 
 
 def equal(one: str, other: str) -> bool:

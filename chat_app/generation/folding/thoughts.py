@@ -21,7 +21,9 @@ _HEADERS: Final = (
 """Tokens between reasoning and text."""
 _BEGINNINGS: Final = (*_TAGS, *_HEADERS)
 _LONGEST: Final = max(map(len, _BEGINNINGS))
-_CLOSING: Final = re.compile("|".join(map(re.escape, _UNOPENED.values())))
+_OPENED_BY: Final = {closing: opening for opening, closing in _UNOPENED.items()}
+_FIRST: Final = re.compile("|".join(map(re.escape, (*_UNOPENED, *_OPENED_BY))))
+"""The tags of which the first that follows text tells whether it was reasoning."""
 _ENDINGS: Final = (
     *("<|return|>", "<|end|>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|END_RESPONSE|>", "<|END_TEXT|>"),
     *("</s>", "<turn|>", "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
@@ -42,8 +44,8 @@ class Spoken(NamedTuple):
 class Thoughts:
     """Separates the text of one message from the reasoning in it, and drops the token that ends it.
 
-    Reasoning begins a message, where its opening tag may be missing, or follows other reasoning. After text, only the
-    tag that opened the reasoning before opens more. A tag in a code span or block is text.
+    Reasoning begins a message, where its opening tag may be missing, or follows text. Once there was some, only its own
+    tag opens more. A tag in a code span or block is text, and so is one behind text that nothing closes.
     """
 
     def __init__(self) -> None:
@@ -54,6 +56,8 @@ class Thoughts:
         """Whether reasoning may begin here."""
         self._over = False
         """Whether reasoning or a header has ended, so that the text begins without white space."""
+        self._unclosed = ""
+        """What follows text and may be reasoning, from its opening tag on, until that is closed."""
         self._ticks = 0
         """Number of backticks in the text before the held part."""
 
@@ -70,17 +74,23 @@ class Thoughts:
             elif self._closing:
                 before, closing, after = rest.partition(self._closing)
                 before = before if closing or ended else self._hold(before, [self._closing])
-                thought, rest = thought + before, after
+                rest = after
+                if self._unclosed and not closing:
+                    self._unclosed += before
+                else:
+                    thought += self._unclosed.removeprefix(self._opening) + before
                 if not closing:
+                    said += self._unclosed if ended else ""
                     break
-                self._begins, self._over, self._closing = True, True, ""
+                self._begins, self._over, self._closing, self._unclosed = True, True, "", ""
             else:
                 before, tag, after = self._tag(rest)
                 if not tag:
                     return Spoken(said + self._text(before, ended=ended), thought, only_thought)
                 rest = after
-                if self._over:
-                    said, self._closing = said + before, _TAGS[tag]
+                self._opening = _OPENED_BY.get(tag, tag)
+                if tag in _TAGS:
+                    said, self._closing, self._unclosed = said + before, _TAGS[tag], tag
                     self._ticks += before.count("`")
                 else:
                     thought, only_thought, self._begins, self._over = before, True, True, True
@@ -104,7 +114,7 @@ class Thoughts:
 
     def _tag(self, text: str) -> tuple[str, str, str]:
         """Return the text around the next tag outside of code; no tag where there is none."""
-        tags = _CLOSING if not self._over else re.compile(re.escape(self._opening)) if self._opening else None
+        tags = _FIRST if not self._over else re.compile(re.escape(self._opening)) if self._opening else None
         ticks, at = self._ticks, 0
         for tag in tags.finditer(text) if tags else ():
             ticks, at = ticks + text.count("`", at, tag.start()), tag.start()
@@ -117,7 +127,7 @@ class Thoughts:
         if ended:
             ending = next((one for one in _ENDINGS if text.rstrip().endswith(one)), "")
             return text.rstrip().removesuffix(ending) if ending else text
-        tags = [self._opening] if self._over else _UNOPENED.values()
+        tags = [self._opening] if self._over else [*_UNOPENED, *_OPENED_BY]
         text = self._hold(text, [*filter(None, tags), *_ENDINGS])
         self._ticks += text.count("`")
         return text
