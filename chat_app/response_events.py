@@ -214,11 +214,15 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
         return _fitted(model, kind, _error(body) if model is ErrorEvent else body) or _unknown(kind, body)
 
 
+_ERROR_KEYS: Final = frozenset({"message", "detail"})
+"""Keys of an error without a type; the latter is FastAPI's."""
+
+
 def _untyped(body: Mapping[str, Any]) -> str:
     """Return the type that an event without one means: a response's end, an error, or nothing that is known."""
     if body.get("object") == "response":
         return f"response.{body.get('status')}"
-    told = (value and ("error" in key.lower() or key.lower() == "message") for key, value in body.items())
+    told = (value and ("error" in key.lower() or key.lower() in _ERROR_KEYS) for key, value in body.items())
     return "error" if any(told) else ""
 
 

@@ -103,6 +103,14 @@ class FunctionCallItem(Wire):
     status: str | None = None
 
 
+class FunctionCallOutputItem(Wire):
+    """The output of a call that the server has run itself."""
+
+    type: Literal["function_call_output"] = "function_call_output"
+    id: str | None = None
+    call_id: str = ""
+
+
 class FileSearchResult(Wire):
     file_id: str = ""
     filename: str = ""
@@ -145,12 +153,14 @@ def _item(value: object) -> object:
 _ITEMS: dict[str, type[Wire]] = {
     "message": MessageItem,
     "function_call": FunctionCallItem,
+    "function_call_output": FunctionCallOutputItem,
     "file_search_call": FileSearchCallItem,
     "reasoning": ReasoningItem,
 }
 
 OutputItem = Annotated[
-    MessageItem | FunctionCallItem | FileSearchCallItem | ReasoningItem | OtherItem, BeforeValidator(_item)
+    MessageItem | FunctionCallItem | FunctionCallOutputItem | FileSearchCallItem | ReasoningItem | OtherItem,
+    BeforeValidator(_item),
 ]
 
 

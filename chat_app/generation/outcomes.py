@@ -13,6 +13,7 @@ from chat_app.errors import (
 )
 from chat_app.events import IncompleteReason, Outcome, OutcomeCode
 from chat_app.response_events import ResponseTerminalEvent
+from chat_app.response_objects import FunctionCallItem, MessageItem
 
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
@@ -73,10 +74,12 @@ def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
 
 
 def _ending(event: ResponseTerminalEvent) -> Literal["completed", "failed", "incomplete"]:
-    """Return the worse of the event's type and the response's status: servers send cut answers as completed."""
-    said = {event.type.removeprefix("response."), event.response.status}
-    details = event.response.incomplete_details
-    if "failed" in said:
+    """Return the worst that the event, the response or one of its items says: servers send cut answers as completed."""
+    response = event.response
+    said = {event.type.removeprefix("response."), response.status}
+    said.update(one.status for one in response.output if isinstance(one, MessageItem | FunctionCallItem))
+    details = response.incomplete_details
+    if "failed" in said or response.error is not None:
         return "failed"
     if said & {"incomplete", "cancelled"} or (details is not None and details.reason):
         return "incomplete"

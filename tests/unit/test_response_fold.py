@@ -473,3 +473,15 @@ def test_pieces_that_a_server_names_apart_are_joined_by_the_finished_text_and_pa
     updates, fold = feed(*paragraphs, completed(message("Give metformin.\n\nCheck the kidneys.", item_id="whole")))
     assert "".join(fold.text.split()) == "Givemetformin.Checkthekidneys."
     assert not [update for update in updates if isinstance(update, TextReplacement) and not update.text]
+
+
+def test_a_call_that_the_server_answers_itself_is_none_of_ours() -> None:
+    call = {"type": "function_call", "id": "f", "call_id": "c", "name": "find", "arguments": "{}"}
+    output = {"type": "function_call_output", "id": "o", "call_id": "c", "output": "500 mg"}
+    done = [
+        {"type": "response.output_item.done", "output_index": at, "item": one} for at, one in enumerate((call, output))
+    ]
+    _, fold = feed(done[0])
+    assert [one.call_id for one in fold.calls] == ["c"]
+    _, fold = feed(*done, delta("500 mg"))
+    assert fold.calls == []

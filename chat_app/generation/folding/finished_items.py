@@ -11,6 +11,7 @@ from chat_app.generation.updates import FileSearchDone, FileSearchStarted, Reaso
 from chat_app.response_objects import (
     FileSearchCallItem,
     FunctionCallItem,
+    FunctionCallOutputItem,
     MessageItem,
     OutputItem,
     OutputText,
@@ -90,6 +91,9 @@ class FinishedItems:
 
     def _other_done(self, item: OutputItem) -> list[Update]:
         match item:
+            case FunctionCallOutputItem():
+                self._calls.answered(item.call_id)
+                return []
             case FileSearchCallItem():
                 return [*self.search_started(item.id), *self._search_done(item)]
             case ReasoningItem() if not self._thinking:

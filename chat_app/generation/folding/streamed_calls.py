@@ -1,9 +1,10 @@
 """The function calls of one response while they stream: each is ready once, whatever its ids."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import orjson
@@ -11,6 +12,8 @@ import orjson
 from chat_app.generation.folding.call_reading import WrittenCall, declared_name
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import FunctionCallItem
+
+_LEFT_OVER: Final = re.compile(r"(?:\s|\}|</?\w+>|<\|\w+\|>)+")
 
 
 @dataclass(slots=True, eq=False)
@@ -44,8 +47,9 @@ class StreamedCalls:
     def __init__(self, tools: Mapping[str, Any] | None = None) -> None:
         self._tools = tools or {}
         self._calls: list[_Call] = []
+        self._answered: set[str] = set()
         self.ready: list[FunctionCallItem] = []
-        """Complete calls, in the order of their completion."""
+        """Complete calls that the server has not answered itself, in the order of their completion."""
 
     @property
     def any_unknown(self) -> bool:
@@ -114,6 +118,11 @@ class StreamedCalls:
         """Return the calls without an end of their own, which a completed response completes."""
         return [ready for call in self._calls if not call.done for ready in self.done(call.item)]
 
+    def answered(self, call_id: str) -> None:
+        """Leave out a call whose output the server sends: it has run it, and goes on with it."""
+        self._answered.add(call_id)
+        self.ready = [item for item in self.ready if item.call_id != call_id]
+
     def void(self) -> None:
         """Drop the open calls: their response has broken off; one that is done is the same as an equal new one."""
         self._calls = [call for call in self._calls if call.done]
@@ -138,6 +147,8 @@ class StreamedCalls:
         twin = next((c for c in self._calls if c is not call and c.unknown and not c.sent and _same(c, call)), None)
         if twin is not None:
             twin.sent = True
+            return []
+        if call.item.call_id in self._answered:
             return []
         self.ready.append(call.item)
         return [call.item]
@@ -168,12 +179,17 @@ def _says(arguments: str) -> bool:
 
 
 def _single(arguments: str) -> str:
-    """Return the JSON object that ``arguments`` repeat or quote, or that follows empty ones, as some bridges send."""
+    """Return the JSON object that ``arguments`` repeat or quote, or that follows empty ones, as some bridges send.
+
+    Closing brackets, tags and special tokens behind it are what a parser left.
+    """
     found, rest = list[str](), arguments.strip()
     while rest:
         try:
             value, end = json.JSONDecoder().raw_decode(rest)
         except (ValueError, RecursionError):
+            if found and _LEFT_OVER.fullmatch(rest):
+                break
             return arguments
         if isinstance(value, str) and value.startswith("{"):
             return _single(value)
