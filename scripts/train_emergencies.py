@@ -60,6 +60,10 @@ _VOWELS: Final = "aeiou"
 _ENDINGS: Final[tuple[str, ...]] = ("", "l", "m", "n", "r", "x")
 _AMOUNTS: Final = (2.5, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 600, 800, 1000)
 _WORDS_PER_SLIP: Final = 6
+_TYPED: Final = frozenset({"clinic", "typed"})
+"""Groups of questions as people type them, whose misspelt copies lack words, so that none of them decides alone."""
+_LEFT_OUT: Final = 0.3
+"""Share of the words that such a copy lacks."""
 _SHORTEST_MISSPELT: Final = 4
 _WORD: Final = re.compile(r"[^\W_]{4,}")
 _NOTE_WORDS: Final = (3, 8)
@@ -98,8 +102,8 @@ class Target(NamedTuple):
         return wanted
 
 
-EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.46, smallest=0.04)
-EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.25, smallest=0.1)
+EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.5, smallest=0.04)
+EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.3, smallest=0.1)
 SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
 REACTIONS: Final = Target(REACTION, "reaction", threshold=0.5, smallest=0.1, within=True)
 
@@ -179,7 +183,7 @@ def _drawn(
     sentences = ((text, None) for sentence in _library() for text in sentence_variants(sentence, rng))
     for text, one in (*drawn, *(sentences if library else ())):
         yield text, one
-        yield _misspelt(text, rng), one
+        yield (_thinned(_misspelt(text, rng), rng) if one and one.group in _TYPED else _misspelt(text, rng)), one
 
 
 @cache
@@ -233,6 +237,12 @@ def _misspelt(text: str, rng: random.Random) -> str:
             slips = (word[at + 1 :], word[at] * 2 + word[at + 1 :], word[at + 1] + word[at] + word[at + 2 :])
             words[place] = word[:at] + rng.choice(slips)
     return " ".join(words)
+
+
+def _thinned(text: str, rng: random.Random) -> str:
+    """Leave out words of ``text`` at random; unchanged where fewer than two would be left."""
+    left = [word for word in text.split() if rng.random() >= _LEFT_OUT]
+    return " ".join(left) if len(left) > 1 else text
 
 
 def _fitted(found: Sequence[frozenset[str]], wanted: NDArray[np.float32], kept: Sequence[str]) -> list[float]:
