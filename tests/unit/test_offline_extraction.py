@@ -689,6 +689,31 @@ def test_a_shared_risk_follows_the_note_that_marks_it() -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(
+    ("question", "noted"),
+    [
+        ("adrug vs bdrug sleep", False),
+        ("does adrug help sleep more than bdrug", False),
+        ("adrug or bdrug for sleep", False),
+        ("difference between adrug and bdrug in sleep", False),
+        ("sleep on adrug and bdrug", True),
+        ("is adrug or bdrug better together", True),
+        ("bdrug dose in adrug overdose", False),
+        ("bdrug for adrug poisoning", False),
+        ("bdrug to reverse adrug", False),
+    ],
+)
+def test_medicines_that_are_compared_or_treat_an_overdose_are_no_combination(question: str, *, noted: bool) -> None:
+    rows = [
+        pair_row("adrug", "bdrug", "contraindicated", "Contraindicated with bdrug."),
+        pair_row("bdrug", "adrug", None, "Bdrug causes sedation."),
+    ]
+    output = checked({"medicines": ["adrug", "bdrug"], "note": "Both share a risk."}, rows=rows)
+    answer = compose(question, gather([output])).text
+    assert "Contraindicated with bdrug." in answer
+    assert ("Both share a risk." in answer, "Bdrug causes sedation." in answer) == (noted, noted)
+
+
 def test_the_question_for_a_name_follows_what_labels_say_of_the_pair() -> None:
     output = checked(
         {"medicines": ["adrug", "bdrog"], "note": "bdrog is not in the drug database."},

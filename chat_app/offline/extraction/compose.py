@@ -49,7 +49,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     leads = asks_combination(asked, evidence, answered=selection.answers)
     on_pair = pair_sentences(evidence) if leads else ()
     if leads:
-        add_pairs(draft, evidence, aside=False)
+        add_pairs(draft, asked, evidence, aside=False)
     if on_pair:
         draft.lines(phrases.FROM_GUIDELINES, on_pair)
     noted = opening
@@ -71,7 +71,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if not (facts and parts) or dose or asked_sections(question):
         _quotes(draft, selection, asked, answered=draft.text != noted, on_pair=leads and not overdose)
     if not leads:
-        add_pairs(draft, evidence, aside=True)
+        add_pairs(draft, asked, evidence, aside=True)
     if draft.text == opening:
         _classes(draft, evidence)
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.

@@ -23,7 +23,7 @@ from tools.drug_database.labels.interactions import tells_combination
 from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.names.foreign_names import international_key
-from tools.drug_database.names.query_words import JOINING, understand
+from tools.drug_database.names.query_words import JOINING, understand, with_plus
 from tools.language.folding import fold_name
 from tools.language.quotable_units import Unit, units
 from tools.language.vocabulary.clinical_vocabulary import translations
@@ -31,7 +31,7 @@ from tools.language.vocabulary.text_language import language_of
 
 _INSTEAD: Final = re.compile(
     r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
-    r"|versus|vs|compar\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
+    r"|versus|vs|compar\w*|differ\w*|unterschied\w*|diferen\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
     r"|vergleich\w*|cambi\w*|en lugar|en vez)\b"
 )
 _BESIDE: Final = (
@@ -39,7 +39,9 @@ _BESIDE: Final = (
     "|mit|unter|neben|zu|nimmt|einnimmt|bekommt|erhalt|con|toma|tomando"
 )
 """Words before a medicine that is taken beside another."""
-_CHOICE: Final = "or|oder|better|besser|preferred|bevorzugt"
+_CHOICE: Final = "or|oder|than|als|better|besser|mejor|preferred|bevorzugt"
+_RESCUES: Final = re.compile(r"\b(?:overdos|poison|antidot|revers|intoxi|uberdos|vergift|gegengift|sobredosis|envenen)")
+"""What a medicine is given against another one for; they are no combination."""
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
@@ -55,24 +57,33 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     """
     if not evidence.pairs:
         return False
-    text = fold_name(question.text.replace("+", " plus ").replace("&", " plus "))
     if understand(question.text).asks_together or evidence.on_overdose:
         return True
-    names = {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs)))} - {""}
-    name = f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?:s|e|en)?"
-    if _names_only(question.text, names):
+    if _names_only(question.text, _names(evidence)):
         return True
-    if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
-        return False
-    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
-        return True
-    if re.search(rf"\b(?:{_CHOICE})\b", text):
-        return False
+    together = _tells_together(question, evidence)
+    if together is not None:
+        return together
     # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
     severities = {said.severity for pair in evidence.pairs for said in pair.said}
     if question.sections - HARMS == frozenset({"dosage"}) and severities & {CONTRAINDICATED, "avoid", "adjust dose"}:
         return True
     return question.names_alone or not (question.sections - HARMS or answered)
+
+
+def _names(evidence: Evidence) -> set[str]:
+    return {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs)))} - {""}
+
+
+def _tells_together(question: Question, evidence: Evidence) -> bool | None:
+    """Return whether ``question`` says that medicines are taken together, or compares them; None if it says neither."""
+    text = fold_name(with_plus(question.text).replace("&", " plus "))
+    name = f"(?:{'|'.join(map(re.escape, sorted(_names(evidence), key=len, reverse=True)))})(?:s|e|en)?"
+    if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
+        return False
+    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
+        return True
+    return False if re.search(rf"\b(?:{_CHOICE})\b|\b(?:than|als) {name}\b", text) else None
 
 
 def _names_only(text: str, names: Collection[str]) -> bool:
@@ -85,17 +96,21 @@ def _names_only(text: str, names: Collection[str]) -> bool:
     return set(map(international_key, known)).issuperset(map(international_key, words))
 
 
-def add_pairs(draft: Draft, evidence: Evidence, *, aside: bool) -> None:
+def add_pairs(draft: Draft, question: Question, evidence: Evidence, *, aside: bool) -> None:
     """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
 
-    A risk that labels share has no severity: it follows the note that marks it. Beside an overdose, pairs of which
-    nothing is said are no subject.
+    A risk that labels share has no severity: it follows the note that marks it. In an overdose, and where medicines are
+    compared, only what labels say of one another is the subject.
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
-    for pair in (one for one in evidence.pairs if one.said or len(one.names) < 2 or not evidence.on_overdose):
+    rescues = evidence.on_overdose or _RESCUES.search(fold_name(question.text))
+    apart = rescues or (_tells_together(question, evidence) is False and not understand(question.text).asks_together)
+    for pair in evidence.pairs:
         stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
         _quoted(draft, stated, aside=aside)
+        if len(pair.names) > 1 and apart:
+            continue
         if pair.note and shared.said:
             _noted(draft, pair.note, [pair.names])
         elif pair.note:

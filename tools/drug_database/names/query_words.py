@@ -36,6 +36,7 @@ _TOGETHER = re.compile(
     r"|zusammen|gemeinsam|gleichzeitig\w*|wechselwirk\w*|kombinier\w*|junt[oa]s|interac\w*"
 )
 _WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(word_list('compounded')))})")
+_PLUS: Final = re.compile(r"(?<=\w)\+(?=\w)|(?<=\s)\+(?=\s)")
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 """Trade marks that folding would turn into letters."""
 
@@ -84,6 +85,7 @@ def understand(typed: str) -> TypedQuery:
     """Take a typed text apart; control characters count as spaces, and 300 characters are read."""
     start = typed[: LONGEST * 4]
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
+    visible = with_plus(visible)
     plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])
     strength = _STRENGTH.search(plain)
     words = tuple(fold_name(plain).split())
@@ -98,6 +100,11 @@ def understand(typed: str) -> TypedQuery:
         capitals=frozenset(capitals.split()),
         hyphenated=frozenset(_hyphenated(plain)),
     )
+
+
+def with_plus(text: str) -> str:
+    """Return ``text`` with a word for each plus sign between two words, which folding would drop."""
+    return _PLUS.sub(" plus ", text)
 
 
 def without_form(folded: str) -> str:
