@@ -199,7 +199,14 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
         ("warfarin, rarely foozium", []),
         ("Gyrasehemmer und Eisenpräparate", ["Fluoroquinolone", "Iron preparation"]),
         ("Kaliumchlorid mit Spironolacton", ["potassium chloride"]),
-        ("L-Thyroxin und Eisen", ["iron"]),
+        ("L-Thyroxin und Eisen", ["Iron preparation"]),
+        ("levothyroxine + calcium tablets", ["Calcium preparation"]),
+        ("hierro con doxiciclina", ["Iron preparation"]),
+        ("ramipril and potassium 5.9", []),
+        ("furosemide with low potassium", []),
+        ("digoxin and potassium level", []),
+        ("losartan potassium and amlodipine", []),
+        ("doxycycline plus zinc", []),
         ("ethinylestradiol with rifampicin", ["ethinyl estradiol"]),
         ("Nitrate und PDE-5-Hemmer", ["Nitrate", "PDE5 inhibitor"]),
         ("ACE-Hemmer und Kaliumsparer", ["ACE inhibitor", "Potassium-sparing diuretic"]),
@@ -218,6 +225,21 @@ async def test_what_is_named_beside_the_medicines_found_is_told(
     output = await call(drugs, "search_drug_database", drug_name=question)
     assert isinstance(output.output, dict)
     assert output.output["also_named"] == also_named
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "found"),
+    [
+        ("calcium", "class", ["calcium acetate"]),
+        ("Calcium preparation", "class", ["calcium acetate"]),
+        ("lithium", "exact", ["lithium"]),
+    ],
+)
+async def test_an_element_means_its_preparations(drugs: DrugDatabase, name: str, how: str, found: list[str]) -> None:
+    output = await call(drugs, "search_drug_database", drug_name=name)
+    assert isinstance(output.output, dict)
+    results = output.output["results"]
+    assert [(one["generic_name"], one["matched"]["how"]) for one in results] == [(one, how) for one in found]
 
 
 @pytest.mark.parametrize("name", ["nitroprusside", "metamizole", "dapsone", "sibutramine", "Clozapin", "Nardil"])

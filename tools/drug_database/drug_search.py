@@ -25,7 +25,7 @@ from tools.drug_database.labels.named_beside import named_beside, past_limit
 from tools.drug_database.names.aliases import look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
-from tools.drug_database.names.name_resolution import NameCandidate, classed
+from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
 from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
@@ -172,7 +172,7 @@ class Searcher:
         code = asked_code(query.name)
         reading = _by_code(client, state, code) if code else read(state.index, question)
         if not reading.candidates and not reading.notes and question.words:
-            by_text = Reading(tuple(_text_candidates(client, state, question)))
+            by_text = Reading(_listed(state.index, question) or tuple(_text_candidates(client, state, question)))
             reading = by_text if by_text.candidates else reading.perhaps or by_text
         if query.drug_class:
             allowed = {one.entry for one in classed(state.index, query.drug_class)}
@@ -215,6 +215,13 @@ def _by_code(client: Client, state: DrugSnapshot, code: AskedCode) -> Reading:
                 found.setdefault(entry, NameCandidate(entry, "code", code.title, 100.0))
     ambiguous = len(found) > 1 and len(code.stored) > 1
     return Reading(tuple(found.values()), notes=(_AMBIGUOUS,) if ambiguous else () if found else (_NO_CODE,))
+
+
+def _listed(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate, ...]:
+    """Return the loaded members of a group that the vocabulary of labels names, such as the salts of an element."""
+    text, terms = " ".join(question.core), label_terms()
+    known = (one for name in terms.members_of(terms.group_named(text)) for one in meanings_of(index, name))
+    return distinct(NameCandidate(one.entry, "class", text, 95.0) for one in known if one.kind == "generic")
 
 
 def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) -> Iterable[NameCandidate]:

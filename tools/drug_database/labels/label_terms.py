@@ -158,8 +158,9 @@ class LabelTerms:
         return frozenset(self._by_member.get(fold_name(name), ()))
 
     def group_named(self, text: str) -> frozenset[str]:
-        """Return the groups whose wording ``text`` is, with the narrower ones."""
-        found = set(self._by_phrase.get(tokens(text), ()))
+        """Return the groups whose wording ``text`` is, with the narrower ones; an element means its salts."""
+        words = tokens(text)
+        found = self._by_phrase.get(words) or self._by_phrase.get((*words, "salt"), set())
         return frozenset(name for name in self._groups if name in found or self._closed([name]) & found)
 
     def members_of(self, groups: Iterable[str]) -> list[str]:

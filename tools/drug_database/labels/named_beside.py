@@ -7,6 +7,7 @@ from typing import Final
 from tools.drug_database.labels.interaction_parties import medicine
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases, singular
+from tools.drug_database.names.foreign_names import international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import NameCandidate, not_loaded
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery, without_form
@@ -28,8 +29,8 @@ def named_beside(
 ) -> tuple[str, ...]:
     """Return the classes, foods, herbs and unlisted medicines in ``text`` that are none of the medicines found.
 
-    A word that no vocabulary holds counts as a medicine where it is joined to one. Where no medicine was found, they
-    count when ``text`` says nothing else, or asks about taking them together.
+    A word that no vocabulary holds counts as a medicine where it is joined to one, and an element as its preparations.
+    Where no medicine was found, they count when ``text`` says nothing else, or asks about taking them together.
     """
     terms = label_terms()
     english = _in_english(question.whole, expanded)
@@ -46,6 +47,11 @@ def named_beside(
         return ()
     own = [medicine(record).groups for record in records]
     named_words = covered.union(*(fold_name(hit.matched.on).split() for hit in hits))
+    keys = set(map(international_key, (*named_words, *(fold_name(hit.matched.on) for hit in hits))))
+    named_words |= {word for word in map(fold_name, _PARTS.findall(text)) if international_key(word) in keys}
+    # "Low potassium" means hypokalemia: what means no element is no preparation of it.
+    states = (one.asked for one in expanded if ions_of(one.asked) and not any(map(ions_of, one.same)))
+    named_words |= {word for asked in states for word in asked.split()}
     others = {word for one in expanded for word in one.asked.split()}
     unread = _unread(text, question, named_words, others)
     return tuple(sorted(groups.difference(*own) | names | set(unread)))
@@ -91,7 +97,7 @@ def _is_all(english: str, covered: Collection[str]) -> bool:
 
 
 def _unread(text: str, question: TypedQuery, names: Collection[str], others: Collection[str]) -> Iterator[str]:
-    """Yield the words that no vocabulary holds and that a word or sign joins to a name, or to another such word.
+    """Yield the elements, and words that no vocabulary holds, that a word or sign joins to a name or another such word.
 
     A comma joins only in a list that goes on, or at the end of the text.
     """
@@ -101,9 +107,21 @@ def _unread(text: str, question: TypedQuery, names: Collection[str], others: Col
         words = [word for _, word in turn]
         for (part, word), one, sign, after in zip(turn[2:], words, words[1:], [*words[3:], ""], strict=False):
             joined = one in names and sign in _JOINS and (sign != "," or not after or after in _JOINS)
-            if joined and {word, singular(word)}.isdisjoint(names) and _may_be_name(word, question, others):
+            if not joined or not {word, singular(word)}.isdisjoint(names):
+                continue
+            salts = () if after in names else _salts(word, question)
+            if salts or _may_be_name(word, question, others):
                 names = {*names, word}
-                yield part
+                yield from salts or (part,)
+
+
+def _salts(word: str, question: TypedQuery) -> Iterable[str]:
+    """Return the preparations that an element means beside a medicine: "iron" is taken, an "iron level" is not."""
+    terms = label_terms()
+    for element in ions_of(word):
+        salt = f" {element} salt "
+        return terms.group_named(salt) & terms.groups_in(f" {question.whole} ".replace(f" {word} ", salt))
+    return ()
 
 
 def _may_be_name(word: str, question: TypedQuery, others: Collection[str]) -> bool:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import LISTED, ClassAlias, aliases, singular
-from tools.drug_database.names.foreign_names import english_forms, international_keys, salt_in_english
+from tools.drug_database.names.foreign_names import english_forms, english_ions, international_keys, salt_in_english
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING, without_form
@@ -257,7 +257,8 @@ def _alias_members(index: NameIndex, alias: ClassAlias) -> Sequence[NameCandidat
 def _by_words(index: NameIndex, folded: str) -> list[str]:
     """Class names that hold every word of the text, the shortest first."""
     wanted = {singular(word) for word in folded.split()}
-    if not wanted or max(map(len, wanted)) < _LONG_WORD:
+    # A class that only has an element in its name does not hold it: "calcium" is no calcium channel blocker.
+    if wanted <= english_ions(folded) or max(map(len, wanted)) < _LONG_WORD:
         return []
     fitting = set[str].intersection(*(index.class_words.get(word, set[str]()) for word in wanted))
     return sorted(fitting, key=lambda name: (not index.class_names[name].endswith("[EPC]"), len(name), name))[:1]
