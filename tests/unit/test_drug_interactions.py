@@ -213,6 +213,66 @@ def test_a_risk_that_one_label_denies_is_not_shared() -> None:
     assert rows(check(one, other)) == []
 
 
+@pytest.mark.parametrize(
+    ("section", "sentence", "risk", "own"),
+    [
+        (
+            "interactions",
+            "Tizanidine must not be taken with alphadrug, which raises its levels and sedation.",
+            "sedation",
+            False,
+        ),
+        ("interactions", "Alphadrug antagonizes benzodiazepine sedatives.", "sedation", False),
+        (
+            "interactions",
+            "Alphadrug may enhance the effect of warfarin, so bleeding should be monitored.",
+            "bleeding",
+            False,
+        ),
+        ("warnings", "Alphadrug can cause rash and, by injection into the eye, hemorrhage.", "bleeding", False),
+        ("warnings", "Alphadrug can cause fatal hemorrhagic pancreatitis.", "bleeding", False),
+        ("warnings", "Alphadrug should be avoided in patients with hypokalemia.", "low potassium", False),
+        ("warnings", "Aspiration was reported with alphadrug during deep sedation.", "sedation", False),
+        ("boxed_warning", "Stop alphadrug for reasons other than bleeding only with care.", "bleeding", False),
+        ("interactions", "Other sedatives add to the sedation; CNS depressants should be reduced.", "sedation", True),
+        ("interactions", "Betablockers and fentanyl add to the sedation of alphadrug.", "sedation", True),
+        ("interactions", "Alphadrug may cause sedation, which adds to that of gabapentin.", "sedation", True),
+        ("interactions", "Use of alphadrug may cause sedation, also with gabapentin.", "sedation", True),
+        ("interactions", "Sedation is frequent.", "sedation", True),
+        ("warnings", "Alphadrug can cause weight gain and sedation.", "sedation", True),
+        ("warnings", "Alphadrug can cause renal toxicity.", "kidney damage", True),
+        ("warnings", "Alphadrug may lower serum potassium.", "low potassium", True),
+        ("warnings", "Alphadrug can cause a drop in blood pressure.", "low blood pressure", True),
+    ],
+)
+def test_a_risk_counts_where_the_medicine_itself_causes_it(
+    section: SectionName, sentence: str, risk: str, *, own: bool
+) -> None:
+    name = "central nervous system depression" if risk == "sedation" else risk
+    cause = {"low potassium": "hypokalemia", "low blood pressure": "hypotension", "kidney damage": "renal failure"}
+    other = record("betadrug", {"warnings": (f"Betadrug can cause {cause.get(risk, risk)}.",)})
+    found = pairs(check(record("alphadrug", {section: (sentence,)}), other))[0]["shared_risks"]
+    assert found == ([name] if own else [])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "noted"),
+    [
+        (("Halve the dose with strong CYP3A4 inhibitors such as ketoconazole.",), True),
+        (("Halve the dose with strong CYP3A4 inhibitors.", "Clarithromycin needs no dose adjustment."), False),
+    ],
+)
+def test_a_medicine_that_is_meant_by_an_enzyme_role_is_said_not_to_be_named(
+    sentences: tuple[str, ...], *, noted: bool
+) -> None:
+    result = check(record("alphadrug", {"interactions": sentences}), record("clarithromycin"))
+    note = "The label of alphadrug does not name clarithromycin, which is meant as: strong CYP3A4 inhibitor."
+    assert (note in pairs(result)[0]["note"]) is noted
+    assert quoted(result)[0] == sentences[-1]
+    role = check(record("alphadrug", {"interactions": sentences[:1]}), "strong CYP3A4 inhibitors")
+    assert "does not name" not in pairs(role)[0]["note"]
+
+
 def test_a_risk_of_a_listed_medicine_without_a_label_is_quoted_and_marked() -> None:
     one = record("alphadrug", {"warnings": ("Alphadrug prolongs the QT interval.",)})
     result = check(one, record("dofetilide"))

@@ -160,7 +160,7 @@ def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: i
         "mentions": rows,
         "severity": said[0].severity if said else None,
         "shared_risks": list(risks),
-        "note": notes.pair(*parties, said=bool(said), risks=list(risks), stated=stated),
+        "note": notes.pair(*parties, said, risks=list(risks), stated=stated),
     }
 
 

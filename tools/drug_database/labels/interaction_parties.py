@@ -10,6 +10,7 @@ from tools.drug_database.names.aliases import Aliases, aliases, singular
 from tools.drug_database.names.name_keys import base_moiety, class_name
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.language.folding import fold_name
+from tools.language.inn_stems import names_medicine
 
 _SHORTEST: Final = 4
 _ACRONYM: Final = 5
@@ -64,6 +65,14 @@ class Party:
     def meant_in(self, sentence: str) -> bool:
         """Return whether ``sentence`` names the medicine, a class of it, or what it does to an enzyme."""
         return bool(self.named_in(sentence) or self.classed_in(sentence) or self.acting_in(sentence))
+
+    def names_another(self, clause: str) -> bool:
+        """Return whether ``clause`` names a medicine or class that is not this one."""
+        rest = fold_name(clause)
+        for name in self.own:
+            rest = rest.replace(name, " ")
+        terms = label_terms()
+        return names_medicine(rest) or bool(terms.members_in(rest)) or not terms.groups_in(clause) <= self.groups
 
 
 def medicine(record: DrugRecord) -> Party:

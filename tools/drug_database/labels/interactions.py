@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from tools.drug_database.labels.interaction_parties import Party, medicine
-from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.severity import SEVERITIES, Severity, says_something, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
 from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
 from tools.language.folding import fold_name
-from tools.language.inn_stems import names_medicine
 
 SEARCHED: Final[tuple[SectionName, ...]] = (
     "boxed_warning",
@@ -133,13 +131,7 @@ def _bearing(of: Party, about: Party, sentence: str) -> str:
 
 
 def _is_on_others(of: Party, about: Party, clause: str) -> bool:
-    if about.meant_in(clause):
-        return False
-    rest = fold_name(clause)
-    for name in of.own:
-        rest = rest.replace(name, " ")
-    terms = label_terms()
-    return names_medicine(rest) or bool(terms.members_in(rest)) or not terms.groups_in(clause) <= of.groups
+    return not about.meant_in(clause) and of.names_another(clause)
 
 
 def _limited(found: Sequence[Statement]) -> list[Statement]:

@@ -5,6 +5,8 @@ from typing import Final
 
 from tools.catalogues import catalogue
 from tools.drug_database.labels.interaction_parties import Party
+from tools.drug_database.labels.interactions import Statement
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.record_rendering import NO_LABEL
 from tools.drug_database.names.name_keys import base_moieties, joined
 
@@ -21,14 +23,20 @@ class PairNotes:
         self._texts = catalogue(PACKAGE, language)
 
     def pair(
-        self, one: Party, other: Party, *, said: bool, risks: Sequence[str], stated: Collection[tuple[str, str]]
+        self,
+        one: Party,
+        other: Party,
+        said: Sequence[Statement],
+        *,
+        risks: Sequence[str],
+        stated: Collection[tuple[str, str]],
     ) -> str:
         """Return the note on a pair.
 
         Args:
             one: A medicine or class.
             other: The other one.
-            said: Whether a label names the other medicine.
+            said: What the labels say of each other.
             risks: The risks that both share.
             stated: The parties with the risks that their own labels state.
         """
@@ -41,9 +49,10 @@ class PairNotes:
         if shared:
             notes.append(self._say("Both contain {}.", self._listed(shared)))
         notes += filter(None, map(self._searched, parties))
+        notes += self._meant(said)
         for party in parties:
             missing = [risk for risk in risks if (party.name, risk) not in stated]
-            listed = "{} is listed among medicines with the risk {}; no loaded label of it states that."
+            listed = "{} is listed among medicines with the risk {}; no statement of it was found in a loaded label."
             notes += [self._say(listed, party.name, self._say(risk)) for risk in missing]
         if not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
@@ -74,6 +83,15 @@ class PairNotes:
     def meanings(self, name: str, meant: Sequence[str]) -> str:
         """Return the note on an abbreviation with several meanings."""
         return self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
+
+    def _meant(self, said: Sequence[Statement]) -> list[str]:
+        """Return which medicine a label means by an enzyme role, where the gravest statement does."""
+        roles: dict[tuple[str, str], dict[str, None]] = {}
+        for one in said if said and said[0].how == "enzyme" else ():
+            if one.how == "enzyme" and not label_terms().roles_in(f"an {one.about}"):
+                roles.setdefault((one.label_of, one.about), {}).update(dict.fromkeys(one.mentioned_as))
+        text = "The label of {} does not name {}, which is meant as: {}."
+        return [self._say(text, *names, self._listed([*meant])) for names, meant in roles.items()]
 
     def _searched(self, party: Party) -> str:
         """Return what was searched for a party that has no label itself; empty for one that has."""
