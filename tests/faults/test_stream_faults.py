@@ -140,7 +140,7 @@ async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
         7,
         "text",
         {"type": 5},
-        {"type": "response.output_text.delta", "item_id": "m", "delta": ["a"]},
+        {"type": "response.output_text.done", "item_id": "m", "text": ["a"]},
         {"type": "response.completed", "response": None},
     ],
 )

@@ -37,26 +37,24 @@ def read(text: str, size: int) -> tuple[str, str]:
         ("A dose.</think>Give it. </think> So.", ("Give it. </think> So.", "A dose.")),
         ("<thinking>A dose.</thinking> Give it.", ("Give it.", "A dose.")),
         ("[THINK]A dose.[/THINK]Give it [1].", ("Give it [1].", "A dose.")),
-        ("<|START_THINKING|>A dose.<|END_THINKING|><|START_TEXT|>Give it.<|END_TEXT|>", ("Give it.", "A dose.")),
-        ("<|channel>thought\nA dose.<channel|>Give it.<turn|>", ("Give it.", "\nA dose.")),
+        ("<|START_THINKING|>A dose.<|END_THINKING|>Give it.", ("Give it.", "A dose.")),
+        ("<|channel>thought\nA dose.<channel|>Give it.", ("Give it.", "\nA dose.")),
+        ("\u25c1think\u25b7A dose.\u25c1/think\u25b7Give it.", ("Give it.", "A dose.")),
         ("A dose.<channel|>Give it.", ("Give it.", "A dose.")),
         ("<think>A.</think>\n<think>B.</think>\nGive it.", ("Give it.", "A.B.")),
         ("<think>A.</think>Give it.\n<think>B.</think>\nSo.", ("Give it.\nSo.", "A.B.")),
         ("<think>A.</think>Write `<think>`.", ("Write `<think>`.", "A.")),
         (
-            "<|channel|>analysis<|message|>A.<|end|><|start|>assistant<|channel|>final<|message|>Give it.<|return|>",
-            ("Give it.", "A."),
-        ),
-        (
             "<|channel|>analysis<|message|>A.<|end|>Give it.\n<|channel|>analysis<|message|>B.<|end|>So.",
             ("Give it.\nSo.", "A.B."),
         ),
-        ("Give it.<|im_end|>\n", ("Give it.", "")),
-        ("Give it.</s> So.", ("Give it.</s> So.", "")),
-        ("Give it <think>really?</think>once.", ("Give it once.", "really?")),
-        ("Give it <think>really? Once.", ("Give it <think>really? Once.", "")),
-        ("hm</think>A <think>x</think>B", ("A B", "hmx")),
-        ("hm</think>A <thinking>x", ("A <thinking>x", "hm")),
+        ("Give <think>A.</think>it.", ("Give it.", "A.")),
+        ("Give<think>A.</think> it.", ("Give it.", "A.")),
+        ("Give it.\n<|start|>assistant<|channel|>analysis<|message|>A.<|end|>So.", ("Give it.\nSo.", "A.")),
+        ("A.</think>Give <think>B.</think>it.", ("Give it.", "A.B.")),
+        ("Give `<think>` and <think>A.</think>it.", ("Give `<think>` and it.", "A.")),
+        ("Write `<think>", ("Write `<think>", "")),
+        ("Give <think>it and</thinking> more.", ("more.", "Give <think>it and")),
         ("Give <thinking>it</thing>.", ("Give <thinking>it</thing>.", "")),
     ],
 )
@@ -65,7 +63,7 @@ def test_reasoning_is_told_from_text(text: str, meant: tuple[str, str], size: in
 
 
 TAGS = ["<think>", "</think>", "<thinking>", "</thinking>", "[THINK]", "[/THINK]", "<|channel>thought", "<channel|>"]
-TOKENS = ["<|start|>assistant", "<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "</s>"]
+TOKENS = ["<|start|>assistant", "<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>"]
 WORDS = ["A dose", "`", "<", "[", " ", "\n"]
 
 

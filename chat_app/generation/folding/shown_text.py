@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat_app.generation.folding.call_reading import Piece, WrittenCall
+from chat_app.generation.folding.control_tokens import ControlTokens
 from chat_app.generation.folding.streamed_calls import StreamedCalls
 from chat_app.generation.folding.text_parts import Change, StreamedMessage
 from chat_app.generation.folding.thoughts import Spoken, Thoughts
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 class _Shown:
     calls: WrittenCalls | None
     thoughts: Thoughts = field(default_factory=Thoughts)
+    tokens: ControlTokens = field(default_factory=ControlTokens)
     text: TextBuffer = field(default_factory=TextBuffer)
 
 
@@ -82,7 +84,7 @@ class ShownText:
         if shown.calls:
             pieces = shown.calls.abandon() if broke_off else shown.calls.close()
             updates += self._pieces(message, shown, pieces)
-        return updates
+        return updates + self._added(message, shown, shown.tokens.close(shown.text))
 
     def citation(self, message: StreamedMessage, annotation: object) -> list[Update]:
         """Return the update for an annotation of ``message``, which servers send several times."""
@@ -118,7 +120,7 @@ class ShownText:
             updates.append(ReasoningUpdate(thought))
         if spoken.only_thought:
             shown.calls = WrittenCalls(self._tools) if self._tools else None
-            shown.text = TextBuffer()
+            shown.text, shown.tokens = TextBuffer(), ControlTokens()
             updates += self._replaced(message, shown, [])
         if spoken.text:
             pieces = shown.calls.feed(spoken.text) if shown.calls else [spoken.text]
@@ -129,16 +131,20 @@ class ShownText:
         updates: list[Update] = []
         for piece in pieces:
             if isinstance(piece, str):
-                shown.text.append(piece)
-                if message.key not in self._order:
-                    self._order.append(message.key)
-                # Text of a message that others follow already has its place before them.
-                last = self._order[-1] == message.key
-                updates.append(
-                    (TextUpdate if last else TextReplacement)(message.key, piece if last else str(shown.text))
-                )
+                updates += self._added(message, shown, shown.tokens.feed(piece, shown.text))
             elif isinstance(piece, WrittenCall):
                 updates += map(ToolCallReady, self._calls.written(piece))
             else:
                 self.unreadable = True
         return updates
+
+    def _added(self, message: StreamedMessage, shown: _Shown, text: str) -> list[Update]:
+        """Show ``text`` behind what is shown of the message."""
+        if not text:
+            return []
+        shown.text.append(text)
+        if message.key not in self._order:
+            self._order.append(message.key)
+        # Text of a message that others follow already has its place before them.
+        last = self._order[-1] == message.key
+        return [TextUpdate(message.key, text) if last else TextReplacement(message.key, str(shown.text))]
