@@ -48,6 +48,7 @@ def read(text: str, size: int, *, tools: bool = True) -> str:
         ("Give <b>it</b>, <|x|> or <|a b|> <br>", "Give <b>it</b>, <|x|> or <|a b|> <br>"),
         ("Give it \ue200entity\ue202metformin\ue201", "Give it \ue200entity\ue202metformin\ue201"),
         ("  Give it. <", "  Give it. <"),
+        ("  Give <|begin_of_box|>it.", "  Give it."),
     ],
 )
 def test_tokens_are_told_from_text(text: str, meant: str, size: int, tools: bool) -> None:

@@ -71,6 +71,6 @@ def _in_code(before: str) -> bool:
 def _without_tokens(text: str, shown: TextBuffer) -> str:
     """Return ``text``, which follows what is ``shown``, without the tokens that are not in code."""
     kept = _TOKEN.sub(lambda token: token[0] if _in_code(f"{shown}{text[: token.start()]}") else "", text)
-    if shown or not (kept != text or _BEGINNING.match(text)):
+    if shown or not (_BEGINNING.match(text) or _TOKEN.match(text.lstrip())):
         return kept
     return _BEGINNING.sub("", kept).lstrip()
