@@ -11,6 +11,7 @@ from chat_app.events import CitationReceived, Outcome, RunnerResult, StepOutput,
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import Usage, Wire
+from tools.types import Function
 
 
 @dataclass(slots=True)
@@ -46,6 +47,11 @@ class RunState:
         for said in self._said:
             answer += _paragraph_break(answer) + str(said.text)
         return answer
+
+    def has_called(self, function: Function) -> bool:
+        """Return whether a step before made this very call, with its id and arguments."""
+        said = (function.call_id, function.name, function.arguments)
+        return any((one.call_id, one.name, one.arguments) == said for step in self.steps for one in step.functions)
 
     def replay(self) -> None:
         """Send the whole conversation with every further request."""

@@ -111,7 +111,7 @@ class RunnerStreamingResult:
         output = runner.generator.astream(**self._fields(last=last))
         manager = StreamManager(output, self._state, self._channel, None if last else runner.tool_manager)
         observations = await manager.run()
-        if manager.outcome.kind != "completed" or not output.tool_use:
+        if manager.outcome.kind != "completed" or not manager.functions:
             return manager.outcome
         if last:
             return STEP_LIMIT

@@ -69,9 +69,17 @@ class StreamManager:
     """Runs the calls; None starts no tool."""
     _functions: list[Function] = field(default_factory=list[Function], init=False)
     _outputs: dict[str, FunctionOutput] = field(default_factory=dict[str, FunctionOutput], init=False)
+    _repeated: list[ToolCallReady] = field(default_factory=list[ToolCallReady], init=False)
+    """Calls of an earlier step, which some servers list again; a model may also mean one of them again."""
     _running: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]], init=False)
     _reasoning: list[str] = field(default_factory=list[str], init=False)
     """Reasoning that has not been passed on yet."""
+
+    @property
+    def functions(self) -> Sequence[Function]:
+        """The calls of the response that are to be answered, in the order of their completion."""
+        open_ids = {function.call_id for function in self.output.tool_use}
+        return [function for function in self._functions if function.call_id in open_ids]
 
     @property
     def outcome(self) -> Outcome:
@@ -87,6 +95,9 @@ class StreamManager:
         async with asyncio.TaskGroup() as group:
             try:
                 await self._follow(group)
+                if not (self._functions or self.output.fold.text):
+                    for call in self._repeated:
+                        await self._start(call, group)
             except PreviousResponseNotFound as error:
                 gone = error
             else:
@@ -174,6 +185,8 @@ class StreamManager:
             case TextReplacement():
                 for event in self.state.replace_text(update.item_id, update.text):
                     await self.channel.put(event)
+            case ToolCallReady() if self.state.has_called(_function(update)):
+                self._repeated.append(update)
             case ToolCallReady():
                 await self._start(update, group)
             case FileSearchStarted():
@@ -186,13 +199,12 @@ class StreamManager:
                 assert_never(update)
 
     async def _start(self, call: ToolCallReady, group: asyncio.TaskGroup) -> None:
-        item = call.item
-        function = Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
+        function = _function(call)
         self._functions.append(function)
         if self.tools is not None:
             self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
-            await self._tool_start(function, self.tools.presentation(item.name))
-            self._running.append(group.create_task(self._execute(function, self.tools), name=f"tool {item.name}"))
+            await self._tool_start(function, self.tools.presentation(function.name))
+            self._running.append(group.create_task(self._execute(function, self.tools), name=f"tool {function.name}"))
 
     async def _execute(self, function: Function, tools: ToolManager) -> None:
         """Run one call and pass on its progress and output."""
@@ -228,7 +240,7 @@ class StreamManager:
 
     async def _step_done(self) -> list[FunctionOutput]:
         fold, state = self.output.fold, self.state
-        outputs = [self._outputs[f.call_id] for f in self._functions if f.call_id in self._outputs]
+        outputs = [self._outputs[f.call_id] for f in self.functions if f.call_id in self._outputs]
         state.add_response(fold, final=self.output.data)
         step = StepOutput(
             step=len(state.steps) + 1,
@@ -241,3 +253,8 @@ class StreamManager:
         item = StepRunItem(step_output=step)
         await self.channel.put(RunItemStreamEvent(name="agent.step_complete", item=item))
         return outputs
+
+
+def _function(call: ToolCallReady) -> Function:
+    item = call.item
+    return Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)

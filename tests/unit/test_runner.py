@@ -23,7 +23,7 @@ from chat_app.events import (
 from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
 from chat_app.generation.prompt import Prompt
-from tests.support.engine import adapter, chained, drain, names, outputs_sent, question, runner, text_of, using
+from tests.support.engine import adapter, body, chained, drain, names, outputs_sent, question, runner, text_of, using
 from tests.support.scripted_server import (
     Event,
     ScriptedServer,
@@ -222,6 +222,27 @@ async def test_the_cached_and_the_reasoning_tokens_of_all_steps_are_counted() ->
     assert result.usage.output_tokens_details is not None
     found = (result.usage.input_tokens_details.cached_tokens, result.usage.output_tokens_details.reasoning_tokens)
     assert found == (8, 3)
+
+
+async def test_a_call_that_the_next_response_lists_again_runs_once() -> None:
+    asked: list[str] = []
+
+    def find(name: str) -> str:
+        """Find it."""
+        asked.append(name)
+        return name
+
+    first, reply = calls_reply(CALL), text_reply("Done.", response_id="resp_2")
+    end = body(reply[-1])
+    listed = [*body(first[-1])["response"]["output"], *end["response"]["output"]]
+    reply[-1] = Event({**end, "response": {**end["response"], "output": listed}})
+    async with ScriptedServer([first, chained(reply)]) as server:
+        _, result = await drain(runner(server, [FunctionTool(find)]))
+    assert (result.answer, asked) == ("Done.", ["a"])
+    again = calls_reply(CALL, response_id="resp_2")
+    async with ScriptedServer([first, chained(again), chained(text_reply("Done.", response_id="resp_3"))]) as server:
+        _, result = await drain(runner(server, [FunctionTool(find)]))
+    assert (result.answer, asked) == ("Done.", ["a", "a", "a"]), "alone it is a call of its own: ids may begin anew"
 
 
 async def test_a_chain_that_is_gone_is_replayed_in_the_middle_of_a_run_too() -> None:
