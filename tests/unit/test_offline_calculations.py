@@ -331,11 +331,21 @@ def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> N
         "corrected calcium of 3.1 mmol/l: which treatment follows?",
         "QTc 480 ms, HR 90",
         "How many MME is high for a patient on oxycodone?",
+        "Which calculation of creatinine clearance is advised?",
+        "anion gap",
         "Which dose follows when oxycodone 20 mg q12h = 60 MME is reduced by 10% in the second week?",
     ],
 )
 def test_other_questions_call_no_calculator(question: str) -> None:
     assert read(Exchange(question)) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [("anion gap calculation", "anion_gap"), ("QTc calculator", "qtc"), ("BMI Rechner", "bmi")],
+)
+def test_a_calculation_that_is_named_alone_asks_for_its_inputs(question: str, name: str) -> None:
+    assert [called for called, _ in read(Exchange(question))] == [name]
 
 
 def test_a_value_in_a_unit_that_the_input_does_not_take_is_left_out() -> None:

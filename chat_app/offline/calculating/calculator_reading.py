@@ -25,6 +25,7 @@ _OPTIONAL: Final = "Optional."
 _EITHER: Final = "give this or"
 """In the description of an input that takes the place of another one."""
 _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
+_CALCULATION: Final = re.compile(r"\b(?:calculat(?:ion|or)|berechnung|rechner|cálculo)\b")
 _ASKS: Final = re.compile(
     r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
     r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
@@ -106,12 +107,13 @@ class StatedInputs:
 
     def _is_request(self, text: str) -> bool:
         """Return whether ``text`` is a score's name alone, or a name with a patient or a value: "eGFR with Cr 120"."""
-        others = self.calculator.other_words(text)
+        others = self.calculator.other_words(_CALCULATION.sub(" ", text))
         # Criteria may be the topic: "HAS-BLED and NSAIDs".
         if self.unclear or any(not isinstance(value, bool) for value in self.given.values()):
             is_open = bool(self._measured) and not _ASKS.search(text) and not any(map(has_drug_stem, others))
             return len(others) <= (_MOST_OTHER_WORDS if is_open else 0)
-        return bool(self.calculator.criteria) and not (self.given or others or _ASKS.search(text))
+        is_named = bool(self.calculator.criteria) or _CALCULATION.search(text) is not None
+        return is_named and not (self.given or others or _ASKS.search(text))
 
     @property
     def _lacks_one(self) -> bool:
