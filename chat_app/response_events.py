@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 from pydantic import Field, ValidationError
 
 from chat_app.errors import ProtocolViolation
-from chat_app.response_objects import Annotation, Arguments, ContentPart, OutputItem, Response, Wire
+from chat_app.response_objects import Annotation, Arguments, ContentPart, OutputItem, Response, Wire, written_text
 
 
 class StreamEvent(Wire):
@@ -235,7 +235,7 @@ def _text_delta(body: dict[str, Any], kind: str) -> OutputTextDelta | UnknownEve
     number, item_id, at, part, text = map(body.get, _DELTA_FIELDS)
     if type(text) is str and type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
         return OutputTextDelta(number, item_id, at, part, text, body)
-    said = _said(text)
+    said = written_text(text)
     read = body if said is None else {**body, "delta": said}
     event = _fitted(_TextDelta, kind, read) if "delta" in body else None
     if event is None:
@@ -243,20 +243,6 @@ def _text_delta(body: dict[str, Any], kind: str) -> OutputTextDelta | UnknownEve
     return OutputTextDelta(
         event.sequence_number, event.item_id, event.output_index, event.content_index, event.delta, body
     )
-
-
-def _said(delta: object) -> str | None:
-    """Return the text of a delta, also of one that is a content part or a list of them; None for any other."""
-    match delta:
-        case str():
-            return delta
-        case {"text": str() as text}:
-            return text
-        case [_, *_]:
-            texts = [_said(one) for one in delta]
-            return None if None in texts else "".join(filter(None, texts))
-        case _:
-            return None
 
 
 def _fitted(model: type[E], kind: str, body: Mapping[str, Any]) -> E | None:

@@ -73,6 +73,20 @@ def _parts(value: object) -> object:
     return [{"type": "output_text", "text": value}] if isinstance(value, str) else value
 
 
+def written_text(value: object) -> str | None:
+    """Return a text, also one that some servers send as a content part or a list of them; None for any other."""
+    match value:
+        case str():
+            return value
+        case {"text": str() as text}:
+            return text
+        case [_, *_]:
+            texts = [written_text(one) for one in value]
+            return None if None in texts else "".join(filter(None, texts))
+        case _:
+            return None
+
+
 def _json_text(value: object) -> object:
     try:
         return orjson.dumps(value).decode() if isinstance(value, dict) else value
