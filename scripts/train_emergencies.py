@@ -85,8 +85,7 @@ class Target(NamedTuple):
     weights: Path
     kind: Literal["emergency", "exposure", "self_harm", "reaction"]
     threshold: float
-    """Below one half: a missed emergency or exposure costs more than a false alarm. Chosen by
-    cross-validation, that of emergencies on the test set."""
+    """Chosen by cross-validation; those of emergencies and exposures on the test set."""
     smallest: float
     """Weights below it are left out."""
     within: bool = False
@@ -102,7 +101,7 @@ class Target(NamedTuple):
         return wanted
 
 
-EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.5, smallest=0.04)
+EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.55, smallest=0.04)
 EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.3, smallest=0.1)
 SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
 REACTIONS: Final = Target(REACTION, "reaction", threshold=0.5, smallest=0.1, within=True)

@@ -29,7 +29,7 @@ from chat_app.safety.emergency_classifier import (
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
-from tools.drug_database.labels.overdosage_output import ABOVE, dose_clauses, told_of_overdose
+from tools.drug_database.labels.overdosage_output import ABOVE, asked_of_overdose
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput
@@ -134,7 +134,7 @@ class AsclepiusHealthcareAgent:
         """Put the notice before the answer to an emergency, and choose what is searched for it."""
         kind = await self._kind(request, recent)
         if kind is None:
-            return await self._for_overdose_dose(request, recent)
+            return await self._for_overdose(request, recent)
         request = replace(
             request, notices=(emergency_notice(request.message, kind, self.emergency_text), *request.notices)
         )
@@ -213,9 +213,9 @@ class AsclepiusHealthcareAgent:
             undosed=frozenset(request.tools if found.subject or found.error else ()),
         )
 
-    async def _for_overdose_dose(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
-        """Search as for an exposure where a dose in an overdose of a medicine is asked: it is not the usual one."""
-        told = " ".join(filter(None, map(told_of_overdose, dose_clauses(request.message))))
+    async def _for_overdose(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
+        """Search as for an exposure where a dose in a medicine's overdose is asked for, or the overdose alone."""
+        told = asked_of_overdose(request.message)
         if not (told and await self._named(request, told)):
             return request
         return await self._for_exposure(request, recent, "overdose")

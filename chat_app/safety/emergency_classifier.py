@@ -27,6 +27,8 @@ LEAST_WITH_EXCESS: Final = 0.05
 """Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
 _SURE: Final = 0.4
 """Probability of an exposure below which it is doubtful. By cross-validation 95 % of those recognised have more."""
+_SURE_INTENT: Final = 0.7
+"""Probability of an emergency from which intended self-harm hides the sources; a less probable one withholds doses."""
 _LONGEST: Final = 20_000
 EmergencyKind = Literal["exposure", "reaction", "self_harm", "illness"]
 """A substance taken, given or inhaled; an allergic reaction to one; intended self-harm; any other emergency."""
@@ -63,10 +65,11 @@ def emergency_model(weights: Path = EMERGENCY) -> EmergencyModel:
 
 def emergency_kind(text: str) -> EmergencyKind | None:
     """Return the kind of emergency that ``text`` tells of; None for an ordinary question."""
-    if not emergency_model().recognises(text):
+    probability = emergency_model().probability(text)
+    if probability < emergency_model().threshold:
         return None
     if emergency_model(INTENT).recognises_whole(text):
-        return "self_harm"
+        return "self_harm" if probability >= _SURE_INTENT else "exposure"
     if not emergency_model(EXPOSURE).recognises(text):
         return "illness"
     return "reaction" if emergency_model(REACTION).recognises_whole(text) else "exposure"

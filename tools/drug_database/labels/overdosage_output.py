@@ -105,6 +105,12 @@ def told_of_overdose(question: str) -> str:
     return " ".join(filter(None, found))
 
 
+def asked_of_overdose(question: str) -> str:
+    """Return of what an overdose ``question`` asks for a dose in it, or names it alone; empty for any other."""
+    clauses = list(dose_clauses(question)) if _OVERDOSE.sub("", question).strip(" ?!.") else [question]
+    return " ".join(filter(None, map(told_of_overdose, clauses)))
+
+
 def told_beside_dose(question: str) -> str:
     """Return what ``question`` says of an overdose, else its clauses that ask for no dose."""
     others = (clause.strip() for clause in _CLAUSE.split(question) if not _DOSE.search(clause))
