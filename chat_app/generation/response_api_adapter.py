@@ -127,7 +127,6 @@ class ResponseAPIAdapter:
         except openai.OpenAIError as error:
             raise _provider_error(error, chained=chained) from None
         try:
-            _check_content_type(raw.headers.get("content-type", ""))
             chunks, transport = _arriving(raw.http_response)
             reading = read_events(chunks, idle=self._idle, until=until, pace=self._pace, transport=transport)
             async with aclosing(reading) as events:
@@ -154,7 +153,7 @@ class ResponseAPIAdapter:
         except openai.OpenAIError as error:
             raise _provider_error(error, chained=False) from None
         if not _is_json(answer.http_response.content):
-            raise _no_server(answer.headers.get("content-type", ""))
+            raise _no_server(answer.http_response)
 
     async def aclose(self) -> None:
         """See ``ModelClient.aclose``; connections of other event loops stay open."""
@@ -168,6 +167,8 @@ def _arriving(response: httpx2.Response) -> tuple[AsyncIterator[bytes], asyncio.
 
     The SDK's own iterator passes each read through six generators, so aiohttp is asked, unless the body is compressed.
     """
+    if _media_type(response) not in {"text/event-stream", ""}:
+        return _whole(response), None
     inner = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
     if not isinstance(inner, aiohttp.ClientResponse):
         return response.aiter_bytes(), None
@@ -184,17 +185,24 @@ def _is_json(body: bytes) -> bool:
         return False
 
 
-def _check_content_type(content_type: str) -> None:
-    if _media_type(content_type) not in {"text/event-stream", ""}:
-        raise _no_server(content_type)
+async def _whole(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """Yield a response that a server sent whole instead of streaming it, as the event of its end."""
+    body: object = None
+    if _media_type(response) == "application/json":
+        with suppress(orjson.JSONDecodeError):
+            body = orjson.loads(await response.aread())
+    if not isinstance(body, dict) or body.get("object") != "response":
+        raise _no_server(response)
+    yield b"data: " + orjson.dumps(body) + b"\n\n"
 
 
-def _media_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
+def _media_type(response: httpx2.Response) -> str:
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
 
 
-def _no_server(content_type: str) -> ProviderUnavailable:
-    kind = _media_type(content_type)[:40]
+def _no_server(response: httpx2.Response) -> ProviderUnavailable:
+    kind = _media_type(response)[:40]
     return ProviderUnavailable(
         f"What answers at OPENAI_BASE_URL is not a Responses server (it sent {kind!r}). Check the address."
     )

@@ -280,8 +280,25 @@ async def test_a_sign_in_page_is_no_server_and_keeps_no_response(kind: str) -> N
         client = adapter(server)
         with pytest.raises(ProviderUnavailable, match="not a Responses server"):
             await client.ping()
+        with pytest.raises(ProviderUnavailable, match="not a Responses server"):
+            await read(server)
         assert await client.keeps("resp_0") is None
         await client.aclose()
+
+
+async def test_a_response_that_is_not_streamed_is_the_event_of_its_end() -> None:
+    """NousResearch/hermes-agent#9684: the server ignores that a stream was asked for."""
+    async with ScriptedServer([[Status(200, body=response_body("resp_1", "completed"))]]) as server:
+        (event,) = await read(server)
+    assert isinstance(event, ResponseTerminalEvent)
+    assert (event.type, event.response.id) == ("response.completed", "resp_1")
+
+
+@pytest.mark.parametrize("body", [{"object": "list", "data": []}, [], "response"])
+async def test_other_json_is_no_response(body: Any) -> None:
+    async with ScriptedServer([[Status(200, body=body)]]) as server:
+        with pytest.raises(ProviderUnavailable, match="not a Responses server"):
+            await read(server)
 
 
 async def test_a_client_that_was_closed_opens_again() -> None:
