@@ -45,6 +45,7 @@ PROSE = [
     ),
     "Doses:\nfind (1) the weight\nfind [2]\n  findings(x=1)",
     'Codes:\n\n```json\n{"type": "Bundle", "id": "find"}\n```\n{"name": "Metformin", "code": {}}\n{"id": 5, "x": [',
+    "It [called 5 mg] a [Tool Call: x] and [called function f] safe; [1], x]<]mini ]<]minimax[> <a>[.",
     "So:\n\n- **Metformin**\n\n1. x\n\n| a | b |\n```\nf(x=1)\n```\nweight\n",
     "`find` ``find(x=1)`` {x} {'a': 1} [{5}] ``` ",
 ]
@@ -324,6 +325,14 @@ def test_a_call_that_is_an_example_is_text(text: str, size: int) -> None:
         (f"So:\n[<tool_call>{JSON}</tool_call>]", ["So:\n[", CALL, "]"]),
         ("[<functioncall>find(drug_name='x')", ["[", CALL]),
         (f"Use ````json\n{JSON}", ["Use ````json", CALL]),
+        ('Look.\n[Called function "find" with args: {"drug_name":"x"}]', ["Look.", CALL]),
+        ('[Tool Call: find (ID: find_17)] Arguments: {"drug_name": "x"}', [CALL]),
+        (f"Look.<|message_sep|>\n\nfunction call<|role_sep|>\n{JSON}", ["Look.", CALL]),
+        (
+            'I look.]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="find">]<]minimax[>[<drug_name>x]<]minimax[>['
+            "</drug_name>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>]<]minimax[>[ So.",
+            ["I look.", CALL, " So."],
+        ),
         ("<find/><find/>So.", [WrittenCall("find", "{}"), WrittenCall("find", "{}"), "So."]),
     ],
 )

@@ -28,6 +28,8 @@ _TAG: Final = rf"""
     (?<!`) (?: <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:start_action|action_start)|python_(?:tag|start))
       (?![\w-])
     | (?:<\|start\|>assistant)?<\|channel\|>commentary\ to= | <\|start\|>assistant\ to=
+    | <\|message_sep\|>\s*function\ call
+    | \[(?i:called\ function|tool\ call:)\ "?(?:NAMES)\b
     | \[(?:[A-Z]+_)?TOOLS?_(?:CALLS?|REQUESTS?|USE|CODE)\]
     | <(?P<tag>/?(?:\w*[:\uff5c])*(?:(?:[a-z]+_)?{_SPEAKS_OF_TOOLS}|NAMES)(?![\w-]))
     | <(?P<named>(?:\w*[:\uff5c])*{_NAMES_TOOLS})(?:=|\s+name=|>\s*(?:[{{\[<]|(?:NAMES)\b))
@@ -67,8 +69,8 @@ _PROSE: Final = re.compile(r"[^\s#]*[^\S\n][^\n#]*\w")
 """Words on the rest of a line, except those of a comment."""
 _OPENS: Final = rf"""
     (?: (?:{_NEW_LINE}[a-z]*)? (?: (?:<\|start\|>assistant)?<\|channel\|>[\w ]* | <\|start\|>assistant\ t?o?
-          | (?:<\|start\|>assistant|`)?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*\w*)?
-          | \[[A-Za-z_]* | [`~]+
+          | (?:<\|start\|>assistant|`)?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*(?:function\ )?\w*)?
+          | \[(?:(?:called|tool)\ [a-z]*:?\ ?"?[\w.-]*|[A-Z_]*) | \]<?\]?m?i?n?i?m?a?x?\[?>? | [`~]+
         | (?:`*{_FENCE}|`)? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
       | {_NEW_LINE} (?:{_FENCE})? (?: (?-i:{_ASSIGNED}) | {_CALLED} (?: (?<![\w-])(?:NAMES)
           (?: (?:\.\w+)?\s*\(\s*\w*\s* | \s*\[? | \s*\n\s*A?c?t?i?o?n?\ ?I?n?p?u?t? ) )? )
@@ -80,8 +82,10 @@ _MOST_HELD: Final = 200
 _ENDS: Final = frozenset("}>`~]")
 """The characters with which a call may end before its message does."""
 _LINE_ENDS: Final = re.compile(rf"{_NEW_LINE}\Z")
-_BEGINS: Final = frozenset("<[{`~\n")
+_BEGINS: Final = frozenset("<[]{`~\n")
 """The characters with which a call in the middle of a text begins."""
+_MARKER: Final = "]<]minimax[>["
+"""MiniMax's token before each tag of a call."""
 _JSON: Final = json.JSONDecoder()
 
 
@@ -147,6 +151,7 @@ class WrittenCalls:
     def _read(self, *, ended: bool) -> list[Piece]:
         pieces: list[Piece] = []
         passed = 0
+        self._held = self._held.replace(_MARKER, "")
         while (begins := self._begins.search(self._held, passed)) is not None:
             found = self._element(begins, ended) if _is_tag(begins) else self._bare(begins, ended)
             self._begun = found is None
