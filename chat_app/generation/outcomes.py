@@ -79,7 +79,8 @@ def _ending(event: ResponseTerminalEvent) -> Literal["completed", "failed", "inc
     said = {event.type.removeprefix("response."), response.status}
     said.update(one.status for one in response.output if isinstance(one, MessageItem | FunctionCallItem))
     details = response.incomplete_details
-    if "failed" in said or response.error is not None:
+    error = response.error
+    if "failed" in said or (error is not None and (error.code or error.message)):
         return "failed"
     if said & {"incomplete", "cancelled"} or (details is not None and details.reason):
         return "incomplete"

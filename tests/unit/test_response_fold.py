@@ -485,3 +485,9 @@ def test_a_call_that_the_server_answers_itself_is_none_of_ours() -> None:
     assert [one.call_id for one in fold.calls] == ["c"]
     _, fold = feed(*done, delta("500 mg"))
     assert fold.calls == []
+
+
+def test_an_error_without_content_is_none() -> None:
+    end = completed(message("Yes."))
+    _, fold = feed({**end, "response": {**end["response"], "error": {"code": "", "message": ""}}})
+    assert fold.outcome.kind == "completed"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chat_app.generation.folding.call_reading import Piece, UnreadableCall, WrittenCall
+from chat_app.generation.folding.call_reading import Piece, UnreadableCall, WrittenCall, declared_name
 from chat_app.generation.folding.streamed_calls import StreamedCalls
 from chat_app.generation.folding.written_calls import WrittenCalls
 from chat_app.response_objects import FunctionCallItem
@@ -403,6 +403,52 @@ def test_calls_of_one_id_and_a_call_of_a_response_that_began_again() -> None:
 @pytest.mark.parametrize("arguments", ['{"drug_name": "x"}{"drug_name": "x"}', '{} {"drug_name": "x"}'])
 def test_arguments_that_a_bridge_joined_are_read_once(arguments: str) -> None:
     assert [item.arguments for item in StreamedCalls().done(call("a", "1", arguments))] == [CALL.arguments]
+
+
+@pytest.mark.parametrize("closing", ["}", "\n</tool_call>", "<|call|>", " </tool_call>\n<|im_end|>"])
+def test_what_closes_a_call_is_no_part_of_its_arguments(closing: str) -> None:
+    """openvinotoolkit/model_server#3838."""
+    assert StreamedCalls().done(call("a", "1", CALL.arguments + closing))[0].arguments == CALL.arguments
+
+
+def test_gemmas_quotes_are_no_part_of_a_value() -> None:
+    """vllm-project/vllm#38946."""
+    quoted = '{"drug_name": "<|\\"|>x<|\\"|>"}'
+    assert StreamedCalls().done(call("a", "1", quoted))[0].arguments == CALL.arguments
+
+
+@pytest.mark.parametrize("behind", ['</a>{"drug_name": "y"}', "} and", "<b"])
+def test_arguments_with_more_than_closing_signs_stay_as_they_are(behind: str) -> None:
+    assert StreamedCalls().done(call("a", "1", CALL.arguments + behind))[0].arguments == CALL.arguments + behind
+
+
+def test_a_call_that_the_server_has_run_is_not_ready_before_or_after_its_output() -> None:
+    calls = StreamedCalls()
+    assert calls.done(call("a", "1"))
+    other = calls.done(call("b", "2", OTHER_CALL.arguments))
+    calls.answered("1")
+    calls.answered("3")
+    assert calls.ready == other
+    assert calls.done(call("c", "3", '{"drug_name": "z"}')) == []
+    assert calls.ready == other
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("findfind", "find"), (" find ", "find"), ("find <|x|>", "find"), ("findfindfind", "findfindfind"), ("", "")],
+)
+def test_a_name_that_a_server_doubled_or_padded_is_the_tools(name: str, meant: str) -> None:
+    """NousResearch/hermes-agent#8089."""
+    assert declared_name(name, TOOLS) == meant
+
+
+def test_arguments_that_are_given_as_one_are_those_of_the_tool() -> None:
+    """BlockRunAI/ClawRouter#193."""
+    assert read('find(parameters={"drug_name": "x"})', 3) == [CALL]
+    assert read('find(input="x")', 3) == [WrittenCall("find", '{"input": "x"}')]
+    assert read('take(input={"name": "x"})', 3, {"take": {"properties": {"input": {}, "name": {}}}}) == [
+        WrittenCall("take", '{"input": {"name": "x"}}')
+    ]
 
 
 def call(item_id: str, call_id: str, arguments: str = CALL.arguments) -> FunctionCallItem:

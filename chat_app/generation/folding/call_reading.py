@@ -201,9 +201,11 @@ def _python_arguments(text: str, at: int, names: Mapping[str, Any]) -> tuple[dic
     except ValueError:
         return None
     only: Any = values[0] if len(values) == 1 and not named else None
+    if not values and len(named) == 1 and named.keys() <= set(_ARGUMENTS) - names.keys():
+        only = next(iter(named.values()))
     whole = isinstance(only, dict) and only.keys() <= names.keys()
-    given: dict[str, Any] = only if whole else dict(zip(names, values, strict=False))
-    return given | named, end
+    given: dict[str, Any] = only if whole else dict(zip(names, values, strict=False)) | named
+    return given, end
 
 
 def _python(arguments: str) -> tuple[list[Any], dict[str, Any]]:

@@ -65,6 +65,9 @@ class StreamedCalls:
     def delta(self, item_id: str, index: int | None, text: str) -> None:
         """Add streamed arguments; those of no function call (some servers send them for searches) are dropped."""
         if (call := self._open(item_id, index)) is not None:
+            if text.startswith("{") and text.startswith(str(call.arguments)):
+                # The server sends all arguments so far each time.
+                call.arguments = TextBuffer()
             call.arguments.append(text)
 
     def arguments_done(self, item_id: str, index: int | None, arguments: str) -> None:
@@ -181,9 +184,9 @@ def _says(arguments: str) -> bool:
 def _single(arguments: str) -> str:
     """Return the JSON object that ``arguments`` repeat or quote, or that follows empty ones, as some bridges send.
 
-    Closing brackets, tags and special tokens behind it are what a parser left.
+    Closing brackets, tags and special tokens behind it are what a parser left, and so are Gemma's quotes.
     """
-    found, rest = list[str](), arguments.strip()
+    found, rest = list[str](), arguments.replace('<|\\"|>', "").strip()
     while rest:
         try:
             value, end = json.JSONDecoder().raw_decode(rest)
