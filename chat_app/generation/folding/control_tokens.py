@@ -69,7 +69,7 @@ def _in_code(before: str) -> bool:
 
 
 def _without_tokens(text: str, shown: TextBuffer) -> str:
-    """Return ``text``, which follows what is ``shown``, without the tokens that are not in code."""
+    """Drop the tokens outside of code from ``text``, which follows the ``shown`` text."""
     kept = _TOKEN.sub(lambda token: token[0] if _in_code(f"{shown}{text[: token.start()]}") else "", text)
     if shown or not (_BEGINNING.match(text) or _TOKEN.match(text.lstrip())):
         return kept

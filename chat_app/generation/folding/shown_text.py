@@ -139,7 +139,7 @@ class ShownText:
         return updates
 
     def _added(self, message: StreamedMessage, shown: _Shown, text: str) -> list[Update]:
-        """Show ``text`` behind what is shown of the message."""
+        """Append ``text`` to the shown text of the message; return the updates."""
         if not text:
             return []
         shown.text.append(text)

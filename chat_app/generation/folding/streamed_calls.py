@@ -122,7 +122,7 @@ class StreamedCalls:
         return [ready for call in self._calls if not call.done for ready in self.done(call.item)]
 
     def answered(self, call_id: str) -> None:
-        """Leave out a call whose output the server sends: it has run it, and goes on with it."""
+        """Leave out a call that the server has run itself: it sends the output, too."""
         self._answered.add(call_id)
         self.ready = [item for item in self.ready if item.call_id != call_id]
 

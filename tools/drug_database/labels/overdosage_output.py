@@ -29,7 +29,7 @@ _OVERDOSE: Final = re.compile(
     r"(?: +(?:of|with|by|from|mit|von|durch|de|con|por) +((?:[\w/-]+ *){1,3}))?",
     re.IGNORECASE,
 )
-"""An overdose or a poisoning, with the words that may tell of what."""
+"""An overdose or a poisoning, with the words around it that may name what was taken."""
 _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
 _RESCUES: Final = re.compile("overdos|poison|anaphyla", re.IGNORECASE)
 _NOTES: Final[dict[str, dict[str, str]]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def dose_clauses(question: str) -> Iterable[str]:
 
 
 def told_of_overdose(question: str) -> str:
-    """Return the words of ``question`` that tell of what an overdose or poisoning is, or may be; empty without one."""
+    """Return the words of ``question`` that may name what was taken in an overdose; empty if it speaks of none."""
     found: list[str] = []
     for before, compound, behind in _OVERDOSE.findall(question):
         parts = takewhile(lambda word: word.lower() not in word_list("stop"), reversed(_after_dose(before).split()))
