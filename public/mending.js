@@ -107,15 +107,20 @@
     const menu = entry && entry.querySelector('#thread-options');
     if (!menu) return;
     menu.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0, ctrlKey: false }));
-    opener = entry;
+    opener = { href: entry.getAttribute('href'), opened: false };
   });
 
-  // A closed menu gives the focus back to its entry; Chainlit would drop it.
+  // A closed menu gives the focus back to its entry; Chainlit would drop it. The history may be loaded again meanwhile,
+  // which replaces the entries, so the focus stays with this conversation until the next key or click.
   let opener = null;
   function returnFromMenu() {
-    if (!opener || document.querySelector('[role="menu"]')) return;
-    if (document.activeElement === document.body) opener.focus();
-    opener = null;
+    if (!opener || !opener.opened || document.querySelector('[role="menu"]') || document.activeElement !== document.body) return;
+    [...document.querySelectorAll('#thread-history a')].find((entry) => entry.getAttribute('href') === opener.href)?.focus();
+  }
+  for (const kind of ['keydown', 'pointerdown']) {
+    document.addEventListener(kind, (event) => {
+      if (event.isTrusted && opener && !document.querySelector('[role="menu"]')) opener = null;
+    }, true);
   }
 
   // The rename dialog is not a form, so Enter would do nothing.
@@ -167,6 +172,7 @@
   function mendSoon() {
     mark();
     writeDays();
+    if (opener && document.querySelector('[role="menu"]')) opener.opened = true;
     if (due) return;
     due = true;
     setTimeout(() => {
@@ -176,6 +182,9 @@
   }
   new MutationObserver(mendSoon).observe(document.documentElement, { childList: true, subtree: true });
   // Opening the sidebar may add no node, and its first link must take the focus at once.
-  new MutationObserver(closeSidebar).observe(document.documentElement, { subtree: true, attributeFilter: ['data-state'] });
+  new MutationObserver(() => {
+    closeSidebar();
+    mendSoon();
+  }).observe(document.documentElement, { subtree: true, attributeFilter: ['data-state'] });
   window.addEventListener('resize', mendSoon);
 })();
