@@ -172,6 +172,8 @@ def test_pairs_past_the_most_medicines_are_said_not_to_be_checked() -> None:
         ("Betadrug raises alphadrug exposure; avoid the combination.", "avoid"),
         ("Carbamazepine lowers alphadrug exposure; betadrug is not recommended.", "avoid"),
         ("Use is not recommended with: carbamazepine; betadrug.", "avoid"),
+        ("Betadrug raises alphadrug exposure, and carbamazepine should be avoided.", "described"),
+        ("Betadrug raises alphadrug exposure, and the combination should be avoided.", "avoid"),
     ],
 )
 def test_a_warning_belongs_to_the_medicine_of_its_clause(sentence: str, severity: str) -> None:
@@ -239,6 +241,7 @@ def test_a_risk_that_one_label_denies_is_not_shared() -> None:
         ("interactions", "Alphadrug may cause sedation, which adds to that of gabapentin.", "sedation", True),
         ("interactions", "Use of alphadrug may cause sedation, also with gabapentin.", "sedation", True),
         ("interactions", "Sedation is frequent.", "sedation", True),
+        ("interactions", "Calcium channel blockers with alphadrug cause hypotension.", "low blood pressure", False),
         ("warnings", "Alphadrug can cause weight gain and sedation.", "sedation", True),
         ("warnings", "Alphadrug can cause renal toxicity.", "kidney damage", True),
         ("warnings", "Alphadrug may lower serum potassium.", "low potassium", True),
@@ -296,6 +299,15 @@ def test_a_risk_of_a_listed_medicine_without_a_label_is_quoted_and_marked() -> N
         ("CYP3A4 substrates rise.", "simvastatin", True),
         ("Betadrug is toxic because of xanthine oxidase inhibition.", "allopurinol", False),
         ("Thyroid cancer was seen.", "levothyroxine", False),
+        ("Combined P-gp and strong CYP3A4 inhibitors should be avoided.", "verapamil", False),
+        ("Combined P-gp and strong CYP3A4 inhibitors should be avoided.", "clarithromycin", True),
+        ("Avoid nefazodone or NNRTIs that are CYP3A4 substrates.", "simvastatin", False),
+        ("Avoid drugs that are CYP3A4 substrates.", "simvastatin", True),
+        ("Long-acting beta2-agonists must not be added.", "albuterol", False),
+        ("Long-acting beta2-agonists must not be added.", "salmeterol", True),
+        ("Vaccines are contraindicated with immunosuppressive doses.", "tacrolimus", False),
+        ("Fibrates other than fenofibrate are not recommended.", "fenofibrate", False),
+        ("Fibrates other than fenofibrate are not recommended.", "gemfibrozil", True),
     ],
 )
 def test_a_class_or_enzyme_role_names_its_members(sentence: str, medicine: str, *, found: bool) -> None:
@@ -317,6 +329,39 @@ def test_the_labels_own_class_is_no_mention() -> None:
     sentence = "ACE inhibitors can cause cough."
     result = check(record("lisinopril", {"warnings": (sentence,)}), record("ramipril"))
     assert quoted(result) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("Antipsychotics should be avoided with haloperidol because of its effects.", True),
+        ("Haloperidol may add to the effects of alcohol and antipsychotics.", True),
+        ("Do not use haloperidol with another antipsychotic.", True),
+        ("Haloperidol is not recommended, and avoid a further antipsychotic.", True),
+        ("Haloperidol, like other antipsychotics, can cause dystonia.", False),
+        ("Antipsychotics such as haloperidol can cause dystonia.", False),
+        ("Haloperidol is contraindicated with a history of antipsychotic malignant syndrome.", False),
+        ("Deaths were reported with an antipsychotic, and haloperidol carries the warning.", False),
+        ("Haloperidol: consider another antipsychotic in patients with dementia.", False),
+    ],
+)
+def test_a_class_that_both_share_counts_beside_the_labels_own_medicine(sentence: str, *, found: bool) -> None:
+    result = check(record("haloperidol", {"warnings": (sentence,)}), record("risperidone"))
+    assert quoted(result) == ([sentence] if found else [])
+
+
+def test_the_contraindications_of_another_medicine_are_none_of_the_combination() -> None:
+    sentence = "When combined with a statin, the contraindications of that drug also apply."
+    assert severity_of(sentence, "contraindications") == "described"
+
+
+def test_a_second_medicine_of_the_own_class_takes_its_warning_with_it() -> None:
+    sentence = "Do not use nebivolol with another beta-blocker; digoxin with it increases bradycardia."
+    label = record("nebivolol", {"interactions": (sentence,)})
+    assert [pairs(check(label, record(name)))[0]["severity"] for name in ("metoprolol", "digoxin")] == [
+        "avoid",
+        "described",
+    ]
 
 
 def test_a_name_that_is_no_record_is_searched_in_the_other_label_and_marked() -> None:
@@ -508,6 +553,9 @@ def test_severity_follows_the_wording(sentence: str, severity: str) -> None:
         "Alphadrug is contraindicated after an anaphylactic reaction to betadrug.",
         "Alphadrug is contraindicated in asthma without concomitant use of betadrug.",
         "Rash was seen in betadrug-allergic patients.",
+        "Alphadrug is contraindicated with a history of betadrug-induced thrombocytopenia.",
+        "Alphadrug is contraindicated on abrupt stopping of betadrug.",
+        "Alphadrug is contraindicated in stroke, which was more frequent than with betadrug.",
     ],
 )
 def test_what_is_not_taken_with_the_medicine_is_no_interaction(sentence: str) -> None:

@@ -59,8 +59,13 @@ class Party:
 
     def acting_in(self, sentence: str) -> tuple[str, ...]:
         """Return the enzyme roles in ``sentence`` that the medicine has."""
-        wanted = label_terms().roles_in(sentence) if self.roles else ()
-        return tuple(dict.fromkeys(one.title() for one in wanted if any(_fits(one, has) for has in self.roles)))
+        terms = label_terms()
+        wanted = terms.roles_in(sentence) if self.roles else []
+        found = [one for one in wanted if any(_fits(one, has) for has in self.roles)]
+        if found and terms.needs_all_roles(sentence):
+            lacking = {one.role for one in wanted if one not in found}
+            found = [one for one in found if one.role not in lacking]
+        return tuple(dict.fromkeys(one.title() for one in found))
 
     def meant_in(self, sentence: str) -> bool:
         """Return whether ``sentence`` names the medicine, a class of it, or what it does to an enzyme."""

@@ -5,10 +5,16 @@ of. Where neither label names the other medicine, risks that both labels state a
 nothing is "no statement found", which says nothing about safety.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
+from tools.drug_database.labels.combination_wording import (
+    CLAUSES,
+    exceptions,
+    is_together,
+    stands_beside,
+    without_asides,
+)
 from tools.drug_database.labels.interaction_parties import Party, medicine
 from tools.drug_database.labels.severity import SEVERITIES, Severity, says_something, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
@@ -28,20 +34,6 @@ MOST_QUOTES: Final = 40
 """Sentences quoted for one pair."""
 MOST_BY_CLASS: Final = 12
 """Of these, sentences that name a class or enzyme and not the medicine."""
-_TOGETHER = re.compile(
-    r"\bconcomitant\w*|\bconcurrent\w*|\bco-?\s?administ\w*|\bcombin\w*|\btogether with\b|\badded to\b"
-    r"|\b(?:taking|receiving|treated)\b|(?<!like )(?<!unlike )(?<!as with )(?<!than )\bother\b|\bco-?prescri\w*"
-    r"|\buse[ds]? with\b|\balso contain\w*|\bduplicat\w*|\binteract\w*",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(
-    r"\bwithout (?!\w+ing\b)(?!known|any |clinical|signific|evidence)[^,;.()]*"
-    r"|\b(?:hypersensitivity|allerg(?:y|ic)|anaphyla(?:xis|ctic)|reactions?)(?: reactions?)?\b"
-    r"(?:(?!\b(?:with|within|after)\b)[^.;])*?\b(?:to|of)\b"
-    r"[^.;]*?(?=,? (?:and |or )?(?:with|in|after|within)\b|[.;]|$)|\b[\w-]+-allergic\b",
-    re.IGNORECASE,
-)
-"""Mentions of a medicine that is not taken: one that must be taken too, and one that the patient is allergic to."""
 How = Literal["name", "class", "enzyme", "shared risk", "own section"]
 _HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "enzyme", "shared risk")
 
@@ -64,7 +56,7 @@ class Statement(NamedTuple):
 
 def tells_combination(sentence: str) -> bool:
     """Return whether ``sentence``, which names two medicines, may be about taking both."""
-    return _TOGETHER.search(sentence) is not None or severity_of(sentence, "interactions") == "avoid"
+    return is_together(sentence) or severity_of(sentence, "interactions") == "avoid"
 
 
 def pair_statements(one: Party, other: Party) -> list[Statement]:
@@ -83,7 +75,7 @@ def single_statements(party: Party) -> list[Statement]:
     found = [
         Statement(party.name, party.name, "own section", (), severity_of(sentence, section), section, sentence, label)
         for label, section, sentence in _sentences(party.record)
-        if section == "interactions" or (section != "dosage" and _TOGETHER.search(sentence))
+        if section == "interactions" or (section != "dosage" and is_together(sentence))
     ]
     return sorted(found, key=_order)[:MOST_QUOTES]
 
@@ -103,15 +95,19 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
     """Sentences in labels ``of`` one medicine that name the other or a class of it.
 
     A name or class that both medicines share means the label's own medicine, unless the sentence is about use with
-    others, or compares a combination, by its brand, with one of its ingredients.
+    others, names that medicine beside the class, or compares a combination, by its brand, with one of its ingredients.
     """
     for label, section, sentence in _sentences(of.record):
-        taken = _ASIDE.sub(" ", sentence)
-        if not about.meant_in(taken):
+        taken = without_asides(sentence)
+        if not about.meant_in(taken) or any(about.named_in(excepted) for excepted in exceptions(sentence)):
             continue
-        together = _TOGETHER.search(sentence) is not None or of.tells_apart(sentence)
+        together = is_together(sentence) or of.tells_apart(sentence)
         named = [name for name in about.named_in(taken) if together or fold_name(name) not in of.own]
-        classed = [name for name in about.classed_in(taken) if together or name not in of.groups]
+        classed = [
+            name
+            for name in about.classed_in(taken)
+            if together or name not in of.groups or stands_beside(taken, of.names, name)
+        ]
         acting = about.acting_in(taken)
         if names := tuple(named or classed or acting):
             how: How = "name" if named else "class" if classed else "enzyme"
@@ -124,14 +120,18 @@ def _bearing(of: Party, about: Party, sentence: str) -> str:
 
     An item of a list says nothing alone: the words that lead into the list may be in another clause.
     """
-    clauses = sentence.split(";")
-    kept = [clause for clause in clauses if not _is_on_others(of, about, clause)]
-    own = [clause for clause in kept if about.meant_in(clause)]
-    return ";".join(kept) if own and all(map(says_something, own)) else sentence
+    for boundary in CLAUSES:
+        kept = [clause for clause in boundary.split(sentence) if not _is_on_others(of, about, clause)]
+        own = [clause for clause in kept if about.meant_in(clause)]
+        if own and all(map(says_something, own)):
+            return ";".join(kept)
+    return sentence
 
 
 def _is_on_others(of: Party, about: Party, clause: str) -> bool:
-    return not about.meant_in(clause) and of.names_another(clause)
+    """Return whether ``clause`` names another medicine, or a second one of the label's own class, and not ``about``."""
+    second = any(stands_beside(clause, of.names, group) for group in of.groups)
+    return not about.meant_in(clause) and (second or of.names_another(clause))
 
 
 def _limited(found: Sequence[Statement]) -> list[Statement]:

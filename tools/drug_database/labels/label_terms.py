@@ -18,10 +18,9 @@ from tools.types import Frozen
 
 T = TypeVar("T")
 Tokens = tuple[str, ...]
-_EFFECTS: Final = frozenset(
-    ("effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency", "inhibition")
-)
-"""Nouns after which a class name describes an effect, as in "the antihypertensive effect of lisinopril"."""
+_EFFECTS: Final = frozenset(("effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency"))
+_NO_USE: Final = _EFFECTS | {"inhibition", "dose", "malignant", "angioedema", "pump"}
+"""Words after which a class name describes something else, as in "the antihypertensive effect of lisinopril"."""
 _ACRONYM: Final = 3
 _NEAR: Final = 7
 """Words between an enzyme and its role: "inhibitors of the cytochrome P450 3A4 isoenzyme"."""
@@ -32,6 +31,7 @@ _STRENGTHS: Final = {
     "moderate": "moderate",
     "weak": "weak",
 }
+_JOINT: Final = re.compile(r"\b(?:and|or)\b")
 _PARENTHESES = re.compile(r"\([^()]{1,12}\)")
 _ENZYME_NUMBER: Final = re.compile(r"(?<= )(\d[a-z]\d{1,2})(?= )")
 """An enzyme after the first of a list: "CYP2C9, 3A4 or 1A2 inhibitors"."""
@@ -48,6 +48,11 @@ _ROLES: Final = (
         ),
     ),
 )
+_RESTRICTS: Final = (
+    "".join(f"(?<!{noun} )" for noun in ("drugs", "agents", "products", "medications", "medicines", "substances"))
+    + r"\b(?:that|which) are (?:\w+ ){0,3}"
+)
+"""After the names of medicines: only those of them are meant that have the role."""
 _SINGULAR_ROLE: Final = r"\b(?:an?|any|each|other|another|with) (?:\w+ ){{0,4}}{}\b"
 
 
@@ -142,7 +147,10 @@ class LabelTerms:
         self.acting = frozenset(self._roles)
         self._spellings = {fold_name(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
         longest_first = sorted(self._spellings, key=len, reverse=True)
-        self._enzyme = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+        enzyme = f"(?:{'|'.join(map(re.escape, longest_first))})"
+        self._enzyme = re.compile(rf"\b{enzyme}\b")
+        self._combined = re.compile(rf"\b(?:combined|dual|both)(?: \w+)? {enzyme} and (?:\w+ )?{enzyme}\b")
+        self._restriction = re.compile(rf"{_RESTRICTS}{enzyme} (?:substrates|inhibitors|inducers)\b")
 
     def groups_of(self, names: Iterable[str], classes: Iterable[str] = ()) -> frozenset[str]:
         """Return the groups that medicines of these names or database classes belong to, with the wider ones."""
@@ -199,25 +207,34 @@ class LabelTerms:
         found: set[str] = set()
         for words in map(tokens, texts):
             for start, end, name in self._phrases.find(words):
-                described = end < len(words) and words[end] in _EFFECTS
+                described = end < len(words) and words[end] in _NO_USE
                 if not described and _is_written(words[start:end], sentence):
                     found.add(name)
         return frozenset(found)
+
+    def places_of(self, group: str, words: Tokens) -> list[tuple[int, int]]:
+        """Return where ``words`` name ``group``: start and end."""
+        return [(start, end) for start, end, name in self._phrases.find(words) if name == group]
 
     def roles_of(self, names: Iterable[str]) -> frozenset[EnzymeRole]:
         """Return what medicines of these names do to enzymes and transporters."""
         folded = [form for name in names for form in (fold_name(name), base_moiety(name))]
         return frozenset(role for name in folded for role in self._roles.get(name, ()))
 
+    def needs_all_roles(self, sentence: str) -> bool:
+        """Return whether ``sentence`` means medicines that act on several enzymes at once, as "combined" inhibitors."""
+        return self._combined.search(fold_name(sentence)) is not None
+
     def roles_in(self, sentence: str) -> list[EnzymeRole]:
         """Return the kinds of inhibitors, inducers and substrates that ``sentence`` names."""
-        folded = _ENZYME_NUMBER.sub(r"cyp\1", fold_name(sentence))
+        folded = self._restriction.sub(" ", _ENZYME_NUMBER.sub(r"cyp\1", fold_name(sentence)))
         found: dict[EnzymeRole, None] = {}
         for match in self._enzyme.finditer(folded):
             before = " ".join(folded[: match.start()].split()[-_NEAR:])
             after = " ".join(folded[match.end() :].split()[:_NEAR])
             near = f"{before} {match[0]} {after}"
-            strengths = {_STRENGTHS[word] for word in before.split() + after.split()[:3] if word in _STRENGTHS} or {""}
+            rated = before.split() + _JOINT.split(after)[0].split()[:3]
+            strengths = {_STRENGTHS[word] for word in rated if word in _STRENGTHS} or {""}
             roles = [role for role, wording in _ROLES if wording.search(near)]
             roles += [role for role, _ in _ROLES if re.search(_SINGULAR_ROLE.format(role), near)]
             for role in roles:

@@ -48,6 +48,7 @@ _CAUSES = re.compile(r"(?<!that )(?<!which )\b(?:caus|worsen|produc|induc|prolon
 _PARTS = re.compile(r", (?:and|but|while|whereas)\b")
 _NEAR: Final = 60
 """Characters behind a risk in which the medicine that it comes from is named."""
+_OTHER = re.compile(r"\bother\b(?! than)", re.IGNORECASE)
 _WITH_OTHERS = re.compile(
     r"\b(?:other|concomitant\w*|concurrent\w*|co-?administ\w*|combin\w*|drugs|agents)\b", re.IGNORECASE
 )
@@ -103,11 +104,13 @@ def _stated(text: str, risk: str) -> Iterator[re.Match[str]]:
 def _is_own(party: Party, section: SectionName, sentence: str, risk: str) -> bool:
     """Return whether ``sentence`` says that the medicine itself causes ``risk``.
 
-    On use with others it does where it names a class that causes the risk, to which the medicine adds, or the medicine
-    as what causes it. Single other medicines are mostly named because their levels change.
+    On use with others it does where it names a class that causes the risk and to which the medicine belongs, or the
+    medicine as what causes it. Other medicines are mostly named because their levels change.
     """
     terms = label_terms()
-    adds = bool(terms.groups_in(sentence) & terms.group_named(RISKS[risk].group))
+    group = RISKS[risk].group
+    is_one = group in party.groups or _OTHER.search(sentence) is not None
+    adds = is_one and bool(terms.groups_in(sentence) & terms.group_named(group))
     return any(
         not (_ELSEWHERE.search(part) or _CIRCUMSTANCE.search(part[: match.start()]))
         and (adds or ((alone or _is_cause(party, part, match)) and not _OF_PATIENT.search(part[: match.start()])))
