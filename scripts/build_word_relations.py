@@ -1,12 +1,13 @@
-"""Builds ``tools/language/vocabulary/related/related.tsv`` from the database files of WordNet 3.0.
+"""Builds ``related.tsv`` and ``opposites.tsv`` of ``tools/language/vocabulary/related`` from the files of WordNet 3.0.
 
 Run it with the folder that holds ``index.noun`` and its like (``/usr/share/wordnet`` of Debian's ``wordnet-base``):
 
     python -m scripts.build_word_relations /usr/share/wordnet
 
 A word is related to its synonyms, to the words derived from it, to the noun that an adjective pertains to, and to
-similar adjectives. Antonyms, hypernyms and hyponyms are left out. Only the two most frequent senses of a part of speech
+similar adjectives. Hypernyms and hyponyms are left out. Only the two most frequent senses of a part of speech
 count, and of these the senses that hold at least 15 % of the word's uses in the tagged texts of WordNet.
+Opposites are the antonyms of adjectives.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Final
 
 from tools.language.terms import term, terms
 from tools.language.vocabulary.clinical_vocabulary import is_english
+from tools.language.vocabulary.opposites import FILE as OPPOSITES
 from tools.language.vocabulary.related_words import FILE
 
 _POS: Final = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
@@ -28,6 +30,7 @@ _POS_OF_KEY: Final = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 _DERIVED: Final = frozenset({"+", "\\"})
 """Pointers to derivationally related forms, to what an adjective pertains to, and to the adjective of an adverb."""
 _SIMILAR: Final = "&"
+_ANTONYM: Final = "!"
 _SENSES: Final = 2
 _LEAST_SHARE: Final = 0.15
 _LONGEST: Final = 3
@@ -120,6 +123,18 @@ def related_terms(folder: Path) -> dict[str, set[frozenset[str]]]:
     return found
 
 
+def opposite_terms(folder: Path) -> set[tuple[str, str]]:
+    """Return the terms of each pair of opposite adjectives, both ways."""
+    groups = read_groups(folder)
+    pairs = (
+        (group.words[pointer.source - 1], groups[pointer.place].words[pointer.target - 1])
+        for (pos, _), group in groups.items()
+        for pointer in group.pointers
+        if pos == "a" and pointer.kind == _ANTONYM
+    )
+    return {(term(one), term(other)) for one, other in pairs if is_english(one) and is_english(other)}
+
+
 def _is_whole(phrase: Sequence[str]) -> bool:
     """Return whether every word is indexed: ``give up`` without ``up`` would mean something else."""
     return len(phrase) <= _LONGEST and all(map(is_english, phrase)) and len(terms(" ".join(phrase))) == len(phrase)
@@ -130,13 +145,15 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def main(folder: str) -> None:
-    """Write the file."""
+    """Write the files."""
     lines = (
         f"{key}\t{';'.join(sorted(' '.join(sorted(form)) for form in forms))}\n"
         for key, forms in sorted(related_terms(Path(folder)).items())
         if forms
     )
     FILE.write_text("".join(lines), encoding="utf-8")
+    opposites = sorted((one, other) for one, other in opposite_terms(Path(folder)) if one < other)
+    OPPOSITES.write_text("".join(f"{one}\t{other}\n" for one, other in opposites), encoding="utf-8")
 
 
 if __name__ == "__main__":

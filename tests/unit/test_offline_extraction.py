@@ -445,6 +445,19 @@ def test_quotes_that_answer_come_under_their_source_each_with_its_marker() -> No
     assert answer.text == "From the guidelines:\n\n- ACE inhibitors are contraindicated in pregnancy. [1]"
 
 
+def test_what_is_said_of_the_opposite_is_no_clear_answer() -> None:
+    said = "For secondary prevention give aspirin 75 mg daily."
+    asked, other = (f"Dose of aspirin for {kind} prevention?" for kind in ("secondary", "primary"))
+    assert compose(asked, gather([guideline(said)])).text == f"From the guidelines:\n\n- {said} [1]"
+    assert compose(other, gather([guideline(said)])).text.startswith("No sentence clearly answers this.")
+
+
+def test_the_verb_that_asks_whether_something_may_be_used_is_no_subject() -> None:
+    used, asthma = "Beta-blockers are used in hypertension.", "Beta-blockers should be avoided in asthma."
+    answer = compose("Can beta-blockers be used in asthma?", gather([guideline(f"{used} {asthma}")]))
+    assert answer.text.startswith(asthma)
+
+
 IN_PREGNANCY = "ACE inhibitors are contraindicated in pregnancy."
 IN_ANGIOEDEMA = "ACE inhibitors are contraindicated in angioedema."
 

@@ -60,6 +60,12 @@ _NOT_USED: Final = re.compile(
     r"(?:use|give|take|start|prescribe|have|get)[dnr]?\b|\breasons? (?:not|against)\b",
     re.IGNORECASE,
 )
+_USED: Final = re.compile(
+    r"\b(?:can|could|may|should|(?:okay|ok|safe|allowed) to)(?: [\w-]+){0,4}?(?: be)? "
+    r"(used?|given?|taken?|prescribed?|have|get)\b",
+    re.IGNORECASE,
+)
+"""Whether something may be used: the verb only asks."""
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on what a medicine may do; what labels say of a pair is quoted from these."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
@@ -84,9 +90,10 @@ def asked_sections(question: str) -> frozenset[str]:
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
 
 
-def words_of_ban(question: str) -> frozenset[str]:
-    """Return the terms of ``question`` that only say that something must not be used: "not to use", "never give"."""
-    return term_set(" ".join(match[0] for match in _NOT_USED.finditer(question)))
+def words_of_use(question: str) -> frozenset[str]:
+    """Return the terms of ``question`` that only ask whether something is used: "not to use", "can … be given"."""
+    banned = (match[0] for match in _NOT_USED.finditer(question))
+    return term_set(" ".join([*banned, *_USED.findall(question)]))
 
 
 def only_parts(text: str) -> bool:

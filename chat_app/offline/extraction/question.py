@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections, words_of_ban
+from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections, words_of_use
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
@@ -183,7 +183,7 @@ def read_question(
     """
     told = {term.term: term for term in known}
     named = tuple(filter(None, map(term_set, subjects)))
-    asking = words_of_ban(text)
+    asking = words_of_use(text)
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     stems = [stem for stem in stems if stem not in asking] or stems
     also = [told[stem].also if stem in told else () for stem in stems]

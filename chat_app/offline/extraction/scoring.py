@@ -16,6 +16,7 @@ from chat_app.offline.extraction.candidates import Candidate, names_any, of_the_
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.quotable_units import ordered_terms
+from tools.language.vocabulary.opposites import opposes
 
 
 class Features(NamedTuple):
@@ -133,8 +134,10 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
 
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
     question has one term, it is of the kind that is asked for. Where more than medicines is named, it holds a term that
-    names none.
+    names none, and does not speak of the opposite of what is asked about.
     """
+    if opposes(question.asked, f"{each.above} {each.unit.text}"):
+        return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
         return False
     if len(shares) < 2:
