@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.language.figures import (
@@ -34,8 +36,6 @@ _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
 """Between the name of a quantity and its value."""
 _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
 """A bound behind one of these is where a value should be, not where the text applies."""
-_NO_AGE: Final = "after|cath|course|drain|foley|follow|of|post|risk|surviv|treat|tube"
-"""Words before which "2 y" is a time, and "14F" the size of a tube."""
 _JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
 _MORE_THAN: Final = 1.0001
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
@@ -59,28 +59,30 @@ class _Value(NamedTuple):
 
 
 class _Quantity:
-    """A quantity by its names, and its units with their factors to the first.
+    """A quantity of ``clinical/quantities.json``: its names, and its units with their factors to the first.
 
     Args:
         names: A pattern for its names.
         units: The units; none for a quantity that is written without.
         plausible: In the first unit. A value without a unit is read in the only unit in which it is plausible.
+        exact: Whether the units have no other spellings than these.
         alone: Whether a unit tells the quantity without its name.
         asked: How a question gives the value, where that is not a number with a unit.
         not_after: What a bound does not follow.
-        called: What values of adults in a range, in the first unit, are called.
+        called: What values of adults in a range, in the first unit, are called; None for no upper end.
         bounds: Whether a text's bounds say for whom it speaks. A blood pressure's are goals, and quoted as asked.
     """
 
     def __init__(
         self, names: str, units: dict[str, float], plausible: tuple[float, float], *,
-        alone: bool = False, asked: str = "", not_after: str = "",
-        called: tuple[tuple[float, float, str], ...] = (), bounds: bool = True,
+        exact: bool = False, alone: bool = False, asked: str = "", not_after: str = "",
+        called: Sequence[tuple[float, float | None, str]] = (), bounds: bool = True,
     ) -> None:  # fmt: skip
-        unit = rf"(?:{any_spelling(units)})(?![a-z/])" if units else r"(?!)"
-        named = rf"\b(?:{names})"
-        self.units, self.plausible, self.alone, self.called = units, plausible, alone, called
+        self.units = {name: factor for unit, factor in units.items() for name in ([unit] if exact else spellings(unit))}
+        self.plausible, self.alone, self.called = plausible, alone, called
         self.has_bounds = bounds
+        unit = rf"(?:{any_spelling(self.units)})(?![a-z/])" if units else r"(?!)"
+        named = rf"\b(?:{names})"
         self.named = re.compile(named)
         self.before = re.compile(rf"{named}{_GAP}$")
         number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)"
@@ -142,69 +144,11 @@ class _Quantity:
         return bool(last and self.alone and _BARE.match(text, match.end()))
 
 
-def _spelt(units: dict[str, float]) -> dict[str, float]:
-    """Return ``units`` with the other spellings of each."""
-    return {name: factor for unit, factor in units.items() for name in spellings(unit)}
-
-
-_ION: Final = _spelt({"mmol/l": 1.0})
-_QUANTITIES: Final = (
-    _Quantity(
-        r"age[ds]?|alter", {"years": 1}, (0, 120), alone=True,
-        asked=r"(?P<told>(?:^|[,;:(] ?|\b(?:an?|pt|patient|man|woman|boy|girl|child|kid) ))?"
-        r"\b(?P<number>\d{1,3})[ -]?(?:y/?o\b|(?:yr|year)s?[ -]old\b|jährig\w*|jahre alt\b"
-        rf"|(?(told)(?:yr?|(?<=\d\d)[fm])\b(?! ?(?:{_NO_AGE}))|(?!)))",
-        not_after=r"(?<!every )(?<!for )(?<!within )(?<!last )(?<!at least )",
-    ),
-    _Quantity(r"weigh\w*|gewicht", _spelt({"kg": 1, "lb": 0.4536}), (1, 400), alone=True),
-    _Quantity("crcl|clcr|e?gfr|creatinine clearance|glomerular filtration rate", {"ml/min": 1}, (1, 200), alone=True),
-    _Quantity("inr", {}, (0.5, 20)),
-    _Quantity(
-        r"glucose|sugar|c?b[gs]l?|bms?|\w*zucker|glukose|glucosa|gl[iu]cemia",
-        _spelt({"mg/dl": 1, "mmol/l": 18}), (15, 1500),
-        called=((0, 70, "hypoglycemia"), (180.1, math.inf, "hyperglycemia")),
-    ),
-    _Quantity(
-        r"potassium|kalium|potasio|(?<!vitamin )k\+?", _ION, (1, 12),
-        called=((0, 3.5, "hypokalemia"), (5.01, math.inf, "hyperkalemia")),
-    ),
-    _Quantity(
-        r"sodium|natrium|sodio|na\+?", _ION, (90, 200),
-        called=((0, 135, "hyponatremia"), (145.1, math.inf, "hypernatremia")),
-    ),
-    _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", _spelt({"mg/dl": 1, "µmol/l": 1 / 88.4}), (0.2, 25)),
-    _Quantity(
-        r"magnesium|magnesio|mg2?\+", _spelt({"mmol/l": 1, "mg/dl": 0.411}), (0.2, 2.5),
-        called=((0, 0.7, "hypomagnesemia"),),
-    ),
-    _Quantity(
-        r"(?:corrected |adjusted )?(?:calcium|kalzium|calcio)|ca2?\+", _spelt({"mmol/l": 1, "mg/dl": 0.2495}), (1, 5),
-        called=((0, 2.2, "hypocalcemia"), (2.601, math.inf, "hypercalcemia")),
-    ),
-    _Quantity(
-        r"ha?emoglobin|hb|hgb", _spelt({"g/dl": 1, "g/l": 0.1}), (2, 25), called=((0, 12, "anemia"),)
-    ),
-    _Quantity(
-        r"platelets?|plts?|thrombozyten|plaquetas", {}, (1, 1500), called=((0, 150, "thrombocytopenia"),)
-    ),
-    _Quantity(
-        r"qtc?[bf]?(?: interval|-zeit)?", {"ms": 1, "msec": 1}, (300, 800),
-        called=((460.1, math.inf, "prolonged QT interval"),),
-    ),
-    _Quantity(
-        r"heart rate|hr|pulse|puls|herzfrequenz", {"/min": 1, "bpm": 1}, (20, 260),
-        called=((0, 50, "bradycardia"), (100.1, math.inf, "tachycardia")),
-    ),
-    _Quantity(
-        r"(?:blood |arterial |systolic )?pressure|s?bp|systolic|blutdruck|tensi[oó]n|presi[oó]n(?: arterial)?",
-        {"mmhg": 1}, (50, 300), bounds=False,
-        called=((0, 90, "hypotension"), (130, 180, "hypertension"), (180, math.inf, "severe hypertension")),
-    ),
-)  # fmt: skip
-"""Of years that are no age, such as an interval, bounds are not read. The range of glucose is from the ADA's levels of
-hypoglycaemia and its goal after meals; those of the ions, haemoglobin and platelets are a clinical laboratory's; that
-of the QT interval is from the AHA, ACC and HRS (2009), the higher one of women; that of a slow heart rate is from the
-ACC, AHA and HRS (2018); those of the systolic pressure are from the guideline of the ACC and AHA (2017)."""
+_QUANTITIES: Final = tuple(
+    _Quantity(**entry)
+    for entry in json.loads((Path(__file__).parent / "clinical" / "quantities.json").read_bytes())["quantities"]
+)
+"""Of years that are no age, such as an interval, bounds are not read."""
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
@@ -269,7 +213,7 @@ def abnormal_values(question: str) -> list[tuple[str, str]]:
         (value.name.strip(), called)
         for value in _values(question)
         for low, high, called in value.quantity.called
-        if low <= value.amount < high
+        if low <= value.amount < (math.inf if high is None else high)
     ]
 
 
