@@ -7,6 +7,8 @@ from functools import lru_cache
 from itertools import product, zip_longest
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
+from tools.language.word_lists import word_entries
+
 DECIMAL: Final = r"\d+(?:\.\d+)?"
 _NUMBERS: Final = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen"""
@@ -29,26 +31,6 @@ def fold(text: str) -> str:
     return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
 
 
-_KINDS: Final = {
-    "mass": "ng=1e-6; µg|mcg|ug|microgram|micrograms=1e-3; mg|milligram|milligrams=1; g|gm|gram|grams=1e3"
-            "; kg|kgs|kilo|kilos|kilogram|kilograms=1e6; lb|lbs|pound|pounds=453592.37",
-    "volume": "ml=1; dl=100; l|litre|litres|liter|liters=1e3",
-    "amount": "µmol|umol|micromol|mcmol=1e-3; mmol|meq=1; mol=1e3",
-    "time": "ms|msec|milliseconds=1; s|sec|second|seconds=1e3; min|minute|minutes|minuten=6e4"
-            "; h|hr|hrs|hour|hours|stunde|stunden=3.6e6"
-            "; days|day|tage|tagen|tag=8.64e7; weeks|week|wochen|woche=6.048e8",
-    "long time": "months|month|months old|month old|monate|monaten|monat|mo=1"
-                 "; years|year|years old|year old|year-old|yrs|yr|y/o|yo"
-                 "|y.o.|y|jahre|jahren|jährige|jähriger|jährigen|jähriges|j=12",
-    "length": "mm=1; cm|centimetres|centimeters=10; in|inches|inch=25.4; m|metre|metres|meter|meters=1e3",
-    "share": "%|percent|per cent=1",
-    "pressure": "mmHg|mm hg=1",
-    "activity": "units|unit|iu|u|einheiten|ie=1",
-    "energy": "kcal|calories=1",
-    "area": "m2|m²=1",
-    "rate": "beats/min|beats per minute|bpm|/min|min-1=1; breaths/min|breaths per minute|/min|per minute=1",
-}  # fmt: skip
-"""For each kind its units: their spellings, the usual one first, and the factor to a unit of the kind."""
 _SPELLINGS: Final[dict[str, list[str]]] = {
     "mg/dl": ["mg/dl", "mg per dl", "mg%", "mg/100 ml"],
     "g/dl": ["g/dl", "g%"],
@@ -57,7 +39,7 @@ _SPELLINGS: Final[dict[str, list[str]]] = {
 }
 UNITS: Final[dict[str, tuple[str, float]]] = {}
 """Each spelling with its kind and its factor."""
-for kind, units in _KINDS.items():
+for kind, units in word_entries("units").items():
     for unit in units.split("; "):
         names, _, factor = unit.partition("=")
         _SPELLINGS[names.partition("|")[0]] = fold(names).split("|")

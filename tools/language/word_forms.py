@@ -11,29 +11,7 @@ from functools import lru_cache
 from tools.language.word_lists import word_entries
 
 _FORM_OF = {form: family for family, forms in word_entries("word_forms").items() for form in forms.split()}
-_SPELLINGS = tuple(
-    (re.compile(british), american)
-    for british, american in (
-        (r"aem(?=i|a|o)", "em"),
-        (r"^anaesth", "anesth"),
-        (r"(?<=p)aed(?=i)", "ed"),
-        (r"(?<=gyn)aec", "ec"),
-        (r"^caesar", "cesar"),
-        (r"^coel", "cel"),
-        (r"^oe(?=dem|soph|str)", "e"),
-        (r"^foet", "fet"),
-        (r"(?<=rrh)oe", "e"),
-        (r"sulph", "sulf"),
-        (r"^ageing$", "aging"),
-        (r"(?<=tum|col|lab)our", "or"),
-        (r"(?<=behavi)our", "or"),
-        (r"(?<=fib|lit|tit)res?$", "er"),
-        (r"(?<=cent)res?$", "er"),
-        (r"(?<=[a-z]{4})is(?=ation|ing$|ed$|e$|es$)", "iz"),
-        (r"(?<=[ar]l)ys(?=ing$|ed$|e$)", "yz"),
-    )
-)
-"""What results need not be a word ("exercize"), as long as both spellings end in the same."""
+_SPELLINGS = tuple((re.compile(british), american) for british, american in word_entries("british_spellings").items())
 _BRITISH = re.compile("|".join(f"(?:{british.pattern})" for british, _ in _SPELLINGS))
 
 

@@ -10,12 +10,14 @@ WordList = Literal[
     "asking",
     "conditions",
     "finite_verbs",
+    "inn_stems",
     "negations",
     "ordinal_markers",
     "organisations",
     "qualifiers",
     "stop",
 ]
+WordEntries = Literal["british_spellings", "clinical_abbreviations", "eponyms", "units", "word_forms"]
 
 
 @cache
@@ -25,7 +27,7 @@ def word_list(name: WordList) -> frozenset[str]:
 
 
 @cache
-def word_entries(name: Literal["clinical_abbreviations", "eponyms", "word_forms"]) -> dict[str, str]:
+def word_entries(name: WordEntries) -> dict[str, str]:
     """Return one list of entries: the text before each line's colon, and the text after it."""
     entries = (line.partition(":") for line in word_lines(name))
     return {key: rest.strip() for key, _, rest in entries}
