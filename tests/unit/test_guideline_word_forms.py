@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.language.terms import terms
-from tools.language.word_forms import usual_form
+from tools.language.terms import terms, usual_form
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from tools.drug_database.importers import demo
 from tools.language.folding import fold_name
 from tools.language.inn_stems import has_drug_stem
 from tools.language.question_words import term_rareness
-from tools.language.stemming import stem
-from tools.language.terms import terms
+from tools.language.terms import stem, terms
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage, entries
 from tools.language.vocabulary.common_words import LANGUAGES, Language, ranks, rareness
 from tools.language.vocabulary.text_language import language_of_questions
@@ -27,7 +26,7 @@ LISTS = sorted(
     if entry.name.endswith(".txt")
 )
 DEMO = resources.files("tools.guidelines") / "demo"
-ENTRIES = ["clinical_abbreviations", "eponyms", "word_forms"]
+ENTRIES = ["british_spellings", "clinical_abbreviations", "eponyms", "units", "word_forms"]
 
 
 @pytest.mark.parametrize("name", sorted({*LISTS} - {*ENTRIES}))

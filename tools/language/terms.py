@@ -6,13 +6,14 @@ soft hyphens, and hyphens at line ends.
 
 import math
 import re
+import threading
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from tools.language.stemming import stem
-from tools.language.word_forms import usual_form
+import Stemmer
+
 from tools.language.word_lists import word_entries, word_list
 
 Weight = Callable[[str], float]
@@ -25,6 +26,11 @@ _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e
 _TOKEN = re.compile(r"[^\W_]+")
 _STAGED = re.compile(r"([a-z]{3,})(\d[a-c]?)")
 """An abbreviation with a stage behind it, such as ``ckd3b``."""
+_FORM_OF = {form: family for family, forms in word_entries("word_forms").items() for form in forms.split()}
+_SPELLINGS = tuple((re.compile(british), american) for british, american in word_entries("british_spellings").items())
+_BRITISH = re.compile("|".join(f"(?:{british.pattern})" for british, _ in _SPELLINGS))
+_stemmers = threading.local()
+"""A stemmer keeps the word that it works on: each thread needs its own."""
 
 
 def clean(text: str) -> str:
@@ -81,3 +87,24 @@ def weight_of(counts: Mapping[str, int], passages: int) -> Weight:
 def term(token: str) -> str:
     """Return the term of one lower-case word."""
     return stem(usual_form(token))
+
+
+@lru_cache(maxsize=200_000)
+def usual_form(word: str) -> str:
+    """Return the form under which a lower-case word and those of the same meaning are indexed.
+
+    A question says "renal" or "anaemia" where the guideline says "kidney" or "anemia": British spellings, Greek and
+    Latin adjectives, and word families that the stemmer leaves apart.
+    """
+    for british, american in _SPELLINGS if _BRITISH.search(word) else ():
+        word = british.sub(american, word)
+    return _FORM_OF.get(word, word)
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str, language: str = "english") -> str:
+    """Return the stem of a lower-case word by Snowball; ``language`` is its name of one."""
+    stemmers = _stemmers.__dict__
+    if language not in stemmers:
+        stemmers[language] = Stemmer.Stemmer(language)
+    return str(stemmers[language].stemWord(word))

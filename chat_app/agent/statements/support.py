@@ -21,8 +21,7 @@ from chat_app.events import SupportReason
 from tools.language.figures import UNITS, Figure, compare, equals, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
-from tools.language.stemming import stem
-from tools.language.terms import clean, term, terms
+from tools.language.terms import clean, stem, term, terms
 from tools.language.vocabulary.common_words import rareness
 from tools.language.vocabulary.text_language import language_of
 from tools.types import Passage

@@ -21,7 +21,7 @@ from tools.drug_database.records.reports import DrugDatabaseStats
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
 from tools.errors import IndexMismatch, ToolError
 from tools.language.folding import fold_name
-from tools.language.stemming import stem
+from tools.language.terms import stem
 from tools.language.word_lists import word_list
 from tools.milvus.connection import Client, one_of
 

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
-from tools.language.stemming import stem
+from tools.language.terms import stem
 from tools.language.vocabulary.common_words import LANGUAGES, Language, is_ordinary, ranks
 from tools.language.word_lists import word_entries
 
