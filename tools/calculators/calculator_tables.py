@@ -4,17 +4,15 @@ A score of yes or no criteria adds up the points of its table; the other calcula
 """
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
 from tools.calculators.formulas import FORMULAS, INPUTS, Computed
-from tools.calculators.quantities import KINDS, InputNeeded, Quantity
+from tools.calculators.quantities import DATA, KINDS, InputNeeded, Quantity
 from tools.calculators.wording import translate
 from tools.types import Frozen
 
-_TABLES: Final = Path(__file__).parent / "data" / "calculators.json"
 Value = Any
 """A checked input: a quantity, an option, a yes or no, a list of doses, or None for an optional one."""
 
@@ -214,4 +212,4 @@ class Calculator(Frozen):
 
 def calculators() -> tuple[Calculator, ...]:
     """Return the calculators of the tables."""
-    return TypeAdapter(tuple[Calculator, ...]).validate_json(_TABLES.read_bytes())
+    return TypeAdapter(tuple[Calculator, ...]).validate_json((DATA / "calculators.json").read_bytes())

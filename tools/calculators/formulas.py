@@ -4,13 +4,14 @@ A formula takes each input by its name there, measurements as numbers in their f
 each of the listed results, unrounded.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from math import log, sqrt
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from tools.calculators.quantities import InputNeeded, Quantity
+from tools.calculators.quantities import DATA, InputNeeded, Quantity
 from tools.calculators.wording import translate
 from tools.types import Frozen
 
@@ -115,18 +116,8 @@ Opioid = Literal[
     "tramadol",
 ]
 _PATCH: Final = "fentanyl transdermal"
-_FACTORS: Final[dict[Opioid, float]] = {
-    "codeine": 0.15,
-    "fentanyl transdermal": 2.4,
-    "hydrocodone": 1.0,
-    "hydromorphone": 5.0,
-    "methadone": 4.7,
-    "morphine": 1.0,
-    "oxycodone": 1.5,
-    "oxymorphone": 3.0,
-    "tapentadol": 0.4,
-    "tramadol": 0.2,
-}
+_OPIOIDS: Final = json.loads((DATA / "opioids.json").read_bytes())
+"""The names of the opioids, and their factors to morphine."""
 
 
 class OpioidAmount(Quantity[Literal["mg", "µg/h"]]):
@@ -146,18 +137,7 @@ class Frequency(Quantity[Literal["times a day"]]):
 class OpioidDose(Frozen):
     """One opioid that is taken regularly."""
 
-    drug: Opioid = Field(
-        description="The opioid. Also: fentanyl patch = fentanyl transdermal, transdermal fentanyl = fentanyl "
-        "transdermal, fentanyl TTS = fentanyl transdermal, Fentanylpflaster = fentanyl transdermal, Fentanyl-Pflaster "
-        "= fentanyl transdermal, Morphin = morphine, Oxycodon = oxycodone, Hydromorphon = hydromorphone, Hydrocodon "
-        "= hydrocodone, Oxymorphon = oxymorphone, Codein = codeine, Methadon = methadone, Duragesic = fentanyl "
-        "transdermal, Durogesic = fentanyl transdermal, OxyContin = oxycodone, Roxicodone = oxycodone, OxyNorm = "
-        "oxycodone, Oxygesic = oxycodone, Xtampza = oxycodone, MS Contin = morphine, Kadian = morphine, Oramorph = "
-        "morphine, MST = morphine, Sevredol = morphine, Dilaudid = hydromorphone, Exalgo = hydromorphone, Palladon = "
-        "hydromorphone, Jurnista = hydromorphone, Hysingla = hydrocodone, Zohydro = hydrocodone, Opana = oxymorphone, "
-        "Nucynta = tapentadol, Palexia = tapentadol, Ultram = tramadol, ConZip = tramadol, Tramal = tramadol, Zydol = "
-        "tramadol, Dolophine = methadone, Methadose = methadone."
-    )
+    drug: Opioid = Field(description=_OPIOIDS["description"])
     dose: OpioidAmount | None = Field(description="The amount of one dose, or the rate of a patch.")
     frequency: Frequency | None = Field(description="How often the dose is taken; null for a patch.")
 
@@ -170,7 +150,7 @@ def opioid_mme(opioids: Sequence[OpioidDose]) -> Computed:
     total = 0.0
     for opioid in opioids:
         amount, text = _daily(opioid)
-        factor = _FACTORS[opioid.drug]
+        factor = _OPIOIDS["factors"][opioid.drug]
         total += amount * factor
         workings.append(f"{translate(opioid.drug)}: {text} × {factor:g} = {amount * factor:g} MME")
     return Computed((total,), tuple(workings))
@@ -179,7 +159,7 @@ def opioid_mme(opioids: Sequence[OpioidDose]) -> Computed:
 def _daily(opioid: OpioidDose) -> tuple[float, str]:
     """Return the daily amount in mg, or the rate of a patch in µg/h, and how it was worked out."""
     dose = opioid.dose
-    if opioid.drug not in _FACTORS:
+    if opioid.drug not in _OPIOIDS["factors"]:
         raise InputNeeded(translate("Only the fentanyl patch is converted: give its rate in µg/h."))
     if dose is None or (opioid.drug == _PATCH) != (dose.unit == "µg/h"):
         wanted = "µg/h" if opioid.drug == _PATCH else translate("mg for each dose")

@@ -1,10 +1,13 @@
 """Measured values with their units, and the range in which each is plausible.
 
-Each kind lists its units, and the factor of each to the first. A value outside the range is a slip of the keyboard or
-of the unit, so the tool asks instead of computing. One outside the typical range is computed with and remarked on.
+``data/quantities.json`` lists the units of each kind, and the factor of each to the first. A value outside the range is
+a slip of the keyboard or of the unit, so the tool asks instead of computing. One outside the typical range is computed
+with and remarked on.
 """
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeVar, cast
 
 from pydantic import create_model
@@ -14,6 +17,7 @@ from tools.errors import ToolError
 from tools.types import Frozen
 
 Unit = TypeVar("Unit", bound=str)
+DATA: Final = Path(__file__).parent / "data"
 
 
 class InputNeeded(ToolError):
@@ -88,35 +92,7 @@ def _kind(
     return kind
 
 
-_AGE: Final = {"years": 1, "months": 1 / 12}
-_MASS: Final = {"kg": 1, "lb": 0.45359237}
-_LENGTH: Final = {"cm": 1, "m": 100, "in": 2.54}
 KINDS: Final[Mapping[str, type[Quantity[Any]]]] = {
-    kind.__name__: kind
-    for kind in (
-        _kind("AdultAge", "Age of an adult.", _AGE, (18, 120), usual=True),
-        _kind("Weight", "Body weight; 1 lb = 0.45359237 kg.", _MASS, (2, 400), typical=(2, 200)),
-        _kind("AdultWeight", "Body weight of an adult.", _MASS, (25, 400), typical=(35, 200)),
-        _kind("Height", "Height or length; 1 in = 2.54 cm.", _LENGTH, (40, 250)),
-        _kind("AdultHeight", "Height of an adult.", _LENGTH, (100, 250), typical=(130, 210)),
-        _kind("CalfDifference", "Difference between the circumferences of both calves.", {"cm": 1}, (0, 30)),
-        _kind("Creatinine", "Serum creatinine; 1 mg/dl = 88.4 µmol/l.", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.15, 25)),
-        _kind("Bilirubin", "Total bilirubin; 1 mg/dl = 17.1 µmol/l.", {"mg/dl": 1, "µmol/l": 1 / 17.1}, (0.05, 80)),
-        _kind("Albumin", "Serum albumin.", {"g/dl": 1, "g/l": 0.1}, (0.5, 7)),
-        _kind("Calcium", "Total serum calcium; 1 mmol/l = 4.008 mg/dl.", {"mg/dl": 1, "mmol/l": 4.008}, (3, 25)),
-        _kind("Sodium", "Serum sodium; mEq/l is mmol/l.", {"mmol/l": 1}, (90, 200)),
-        _kind("Potassium", "Serum potassium; mEq/l is mmol/l.", {"mmol/l": 1}, (1, 12)),
-        _kind("Chloride", "Serum chloride; mEq/l is mmol/l.", {"mmol/l": 1}, (50, 160)),
-        _kind("Bicarbonate", "Serum bicarbonate; mEq/l is mmol/l.", {"mmol/l": 1}, (1, 60)),
-        _kind("Urea", "Blood urea; 1 mmol/l = 6.006 mg/dl.", {"mmol/l": 1, "mg/dl": 1 / 6.006}, (0.3, 100)),
-        _kind("UreaNitrogen", "Blood urea nitrogen; 1 mmol/l = 2.801 mg/dl.", {"mg/dl": 1, "mmol/l": 2.801}, (1, 280)),
-        _kind("InternationalRatio", "International normalised ratio.", {"ratio": 1}, (0.5, 20)),
-        _kind("HeartRate", "Heart rate.", {"beats/min": 1}, (20, 300)),
-        _kind("RRInterval", "Interval between two heartbeats.", {"s": 1, "ms": 0.001}, (0.2, 3)),
-        _kind("RespiratoryRate", "Respiratory rate.", {"breaths/min": 1}, (4, 80)),
-        _kind("BloodPressure", "Systolic or diastolic pressure.", {"mmHg": 1}, (20, 300)),
-        _kind("Percentage", "Share in percent.", {"%": 1}, (1, 100)),
-        _kind("QTInterval", "Measured QT interval.", {"ms": 1, "s": 1000}, (200, 800)),
-    )
+    name: _kind(name, **kind) for name, kind in json.loads((DATA / "quantities.json").read_bytes()).items()
 }
 """The kinds of measurements by their name in ``data/calculators.json``."""
