@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
-from tools.drug_database.labels.label_sentences import label_sections, sentences
+from tools.drug_database.labels.label_sentences import SECTION_FIELDS, label_sections, sentences
 from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
@@ -29,20 +29,6 @@ _LABELS: Final = DataSource(
     publisher=_PUBLISHER,
     url="https://open.fda.gov/apis/drug/label/",
 )
-_FIELDS: Final[dict[SectionName, tuple[str, ...]]] = {
-    "boxed_warning": ("boxed_warning",),
-    "indications": ("indications_and_usage",),
-    "dosage": ("dosage_and_administration",),
-    "contraindications": ("contraindications", "do_not_use"),
-    "warnings": ("warnings_and_cautions", "warnings", "precautions", "ask_doctor", "ask_doctor_or_pharmacist"),
-    "interactions": ("drug_interactions",),
-    "pregnancy": ("pregnancy", "pregnancy_or_breast_feeding", "teratogenic_effects"),
-    "lactation": ("lactation", "nursing_mothers"),
-    "pediatric_use": ("pediatric_use",),
-    "geriatric_use": ("geriatric_use",),
-    "overdosage": ("overdosage",),
-}
-_OTHER: Final = ("use_in_specific_populations", "warnings_and_cautions", "pharmacokinetics", "precautions")
 
 
 def role(entry: Entry) -> str | None:
@@ -123,9 +109,10 @@ def _label(record: Record) -> Contribution | str:
         return "its openfda section belongs to another label"
     substances = tuple(name.lower() for name in texts(about.get("substance_name")))
     brands = texts(about.get("brand_name"))
-    others = [sentence for field in _OTHER for sentence in sentences(_text(record, field))]
+    others = [sentence for field in SECTION_FIELDS.other_openfda for sentence in sentences(_text(record, field))]
     written: dict[SectionName, str] = {
-        name: "\n".join(filter(None, (_text(record, field) for field in fields))) for name, fields in _FIELDS.items()
+        name: "\n".join(filter(None, (_text(record, field) for field in fields)))
+        for name, fields in SECTION_FIELDS.openfda.items()
     }
     sections = label_sections(written, others)
     if not sections:

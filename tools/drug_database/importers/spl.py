@@ -1,7 +1,6 @@
 """DailyMed's Structured Product Labeling (SPL): one XML document per label.
 
 Products, their active ingredients and the label's sections are read; sections are told by their LOINC code.
-Source of the codes: FDA, "Section Headings (LOINC)" of Structured Product Labeling Resources.
 """
 
 import re
@@ -12,7 +11,7 @@ from xml.etree.ElementTree import Element
 from tools.bounded_xml import parse_xml
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.openfda import iso_date
-from tools.drug_database.labels.label_sentences import BULLET, label_sections, sentences
+from tools.drug_database.labels.label_sentences import BULLET, SECTION_FIELDS, label_sections, sentences
 from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
 from tools.drug_database.source_files.container import Entry
@@ -26,27 +25,6 @@ _SOURCE: Final = DataSource(
     url="https://dailymed.nlm.nih.gov/dailymed/",
 )
 _V3: Final = "{urn:hl7-org:v3}"
-_CODES: Final[dict[str, SectionName]] = {
-    "34066-1": "boxed_warning",
-    "34067-9": "indications",
-    "34068-7": "dosage",
-    "34070-3": "contraindications",
-    "50570-1": "contraindications",
-    "43685-7": "warnings",
-    "34071-1": "warnings",
-    "42232-9": "warnings",
-    "34073-7": "interactions",
-    "42228-7": "pregnancy",
-    "53414-9": "pregnancy",
-    "77290-5": "lactation",
-    "34080-2": "lactation",
-    "34081-0": "pediatric_use",
-    "34082-8": "geriatric_use",
-    "34088-5": "overdosage",
-    "88828-9": "renal_dosing",
-    "88829-7": "hepatic_dosing",
-}
-_OTHER_CODES: Final = frozenset({"43684-0", "43685-7", "42232-9", "34082-8"})
 _BLOCKS: Final = frozenset({f"{_V3}{name}" for name in ("paragraph", "item", "tr", "caption")})
 _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\s+")
 _CELLS: Final = frozenset({f"{_V3}td", f"{_V3}th"})
@@ -159,10 +137,10 @@ def _sections(root: Element) -> dict[SectionName, tuple[str, ...]]:
     others: list[str] = []
     for section in root.iter(f"{_V3}section"):
         code = _attribute(section, "code", "code")
-        name = _CODES.get(code)
+        name = SECTION_FIELDS.loinc.get(code)
         if name:
             written.setdefault(name, []).append(_prose(section))
-        if code in _OTHER_CODES:
+        if code in SECTION_FIELDS.other_loinc:
             others += (sentence for sentence in sentences(_prose(section)) if sentence.endswith((".", "!", "?")))
     return label_sections({name: "\n".join(parts) for name, parts in written.items()}, others)
 
