@@ -15,7 +15,7 @@ from tools.documents.models import Extraction
 from tools.documents.page_image import quote_spans
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.passages import passages
-from tools.documents.pdf.raised_numbers import takes_number
+from tools.documents.pdf.false_spaces import takes_number
 from tools.language.quotes import quotes_in
 from tools.language.sentences import sentences
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tools.documents.layout.glued_words import GluedWords
 from tools.documents.models import Block, BlockKind, PageContent, TableRows
+from tools.documents.pdf.false_spaces import takes_number
 from tools.documents.pdf.pdf_lines import Line, PdfPage
-from tools.documents.pdf.raised_numbers import takes_number
 from tools.documents.pdf.running_heads import RunningHeads
 from tools.documents.tables.page_tables import find_tables
 from tools.documents.tables.table_rows import FoundTable

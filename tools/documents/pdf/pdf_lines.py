@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 from pypdfium2 import raw
 
+from tools.documents.pdf.false_spaces import opened_by_raised, with_raised_numbers, with_whole_words
 from tools.documents.pdf.pdf_rules import Rule, read_rules
 from tools.documents.pdf.pdf_text import PageCharacters, Parts, parts_of, units
-from tools.documents.pdf.raised_numbers import opened_by_raised, with_raised_numbers
-from tools.documents.pdf.small_capitals import with_whole_words
 from tools.errors import SourceRejected
 from tools.language.sentences import BULLETS
 from tools.language.terms import clean
