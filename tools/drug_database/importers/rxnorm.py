@@ -15,12 +15,11 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable
-from tools.drug_database.names.name_keys import base_moiety, shipped
+from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
 from tools.drug_database.records.drug_record import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name
-from tools.types import Frozen
 
 _SOURCE: Final = DataSource(
     id="rxnorm",
@@ -208,10 +207,9 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
 IMPORTER = Importer("RxNorm RRF", role, read)
 
 
-class DoseForms(Frozen):
+class DoseForms(Shipped):
     """``data/rxnorm_forms.json``: FDA's words for RxNorm's, in lower case."""
 
-    source: str
     routes: dict[str, str]
     modifiers: tuple[str, ...]
     forms: dict[str, tuple[str, tuple[str, ...]]]

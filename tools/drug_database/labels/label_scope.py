@@ -5,19 +5,17 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from tools.drug_database.names.name_keys import joined, shipped
+from tools.drug_database.names.name_keys import Shipped, joined, shipped
 from tools.drug_database.names.query_words import FORMS
 from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
 from tools.language.vocabulary.populations import YOUNG, Population, speaks_of
-from tools.types import Frozen
 
 
-class FormWords(Frozen):
+class FormWords(Shipped):
     """``data/form_words.json``: words for dosage forms and routes, in the words of FDA's lists."""
 
-    source: str
     typed: dict[str, str]
     """What clinicians type for a form or route."""
     phrases: dict[str, str]

@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.names.name_keys import shipped
+from tools.drug_database.names.name_keys import Shipped, shipped
 from tools.drug_database.records.drug_record import SectionName
 from tools.language.sentences import BULLETS, Sentence, Span, sentence_spans
-from tools.types import Frozen
 
 _MOST: Final = 400
 """Sentences of one section; longer sections are cut there."""
@@ -27,10 +26,9 @@ _RENAL = re.compile(r"\b(renal|kidney|creatinine|CrCl|CLcr|eGFR|GFR|dialysis|nep
 _HEPATIC = re.compile(r"\b(hepatic|liver|Child-?Pugh|cirrho\w+|transaminase\w*)\b", re.IGNORECASE)
 
 
-class SectionFields(Frozen):
+class SectionFields(Shipped):
     """``data/label_sections.json``: the sections by LOINC code and openFDA field, and further text on the organs."""
 
-    source: str
     loinc: dict[str, SectionName]
     other_loinc: frozenset[str]
     openfda: dict[SectionName, tuple[str, ...]]

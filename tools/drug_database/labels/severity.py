@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
-from tools.drug_database.names.name_keys import shipped
+from tools.drug_database.names.name_keys import Shipped, shipped
 from tools.drug_database.records.drug_record import SectionName
 from tools.types import Frozen
 
@@ -24,10 +24,9 @@ class RiskWording(Frozen):
     wording: tuple[str, ...]
 
 
-class LabelWording(Frozen):
+class LabelWording(Shipped):
     """``data/label_wording.json``: regular expressions of what labels say, any of which suffices."""
 
-    source: str
     severity: dict[str, tuple[str, ...]]
     risks: dict[str, RiskWording]
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
-from tools.drug_database.names.name_keys import base_moiety, shipped
+from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
 from tools.types import Frozen
@@ -57,13 +57,12 @@ class AliasFile(Frozen):
     classes: tuple[ClassAlias, ...]
 
 
-class MedicineNames(Frozen):
+class MedicineNames(Shipped):
     """``data/medicine_names.json``: names in FDA's and NLM's files, which tell one that is not loaded from a slip.
 
     A medicine with several ingredients is named by them, joined by ``and``.
     """
 
-    source: str
     brands: dict[str, tuple[str, ...]]
     """The brands of each medicine."""
     substances: tuple[str, ...]

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from tools.drug_database.names.name_keys import salt_words, shipped
+from tools.drug_database.names.name_keys import Shipped, salt_words, shipped
 from tools.drug_database.names.spelling import sounds
 from tools.language.folding import fold_name
-from tools.types import Frozen
 
 _SHORTEST: Final = 4
 """Letters of a key; shorter ones belong to too many names."""
@@ -25,10 +24,9 @@ _ACID: Final = re.compile(r"^(?P<stem>.{3,}?)(?:in)?saure$|^acido (?P<spanish>.{
 _MOST_WORDS: Final = 4
 
 
-class ForeignWords(Frozen):
+class ForeignWords(Shipped):
     """``data/foreign_names.json``: parts of names that no spelling rule leads to English."""
 
-    source: str
     cations: dict[str, str]
     anions: dict[str, str]
     spellings: tuple[tuple[str, str], ...]

@@ -27,10 +27,15 @@ _LONGEST_KEY = 120
 _BIOLOGIC_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?!acid|alfa|beta|zinc|iron|free|mono|poly|bran|acet)[a-z]{4}$")
 
 
-class SaltWords(Frozen):
-    """``data/salts.json``: which trailing words name a salt, ester or hydrate, and which names keep them."""
+class Shipped(Frozen):
+    """The content of a file of ``data``; ``source`` tells where it comes from."""
 
     source: str
+
+
+class SaltWords(Shipped):
+    """``data/salts.json``: which trailing words name a salt, ester or hydrate, and which names keep them."""
+
     endings: frozenset[str]
     """Words that are taken off the end of a substance's name, one after the other."""
     hydrates: frozenset[str]

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from tools.drug_database.names.name_keys import shipped
+from tools.drug_database.names.name_keys import Shipped, shipped
 from tools.language.folding import fold_name
-from tools.types import Frozen
 
 ENOUGH: Final = 76.0
 """Below this the typed text is unlikely to be a misspelling of a name."""
@@ -39,10 +38,9 @@ _COMMON_NAME: Final = 0.5
 _WEIGHTS: Final = (50.0, 20.0, 20.0, 10.0)
 
 
-class PhoneticRules(Frozen):
+class PhoneticRules(Shipped):
     """``data/phonetic_rules.json``: replacements in the order in which they are made."""
 
-    source: str
     rules: tuple[tuple[str, str], ...]
 
 
