@@ -7,16 +7,11 @@ Source of the layout: FDA, "Drugs@FDA Data Files".
 
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
-from tools.drug_database.records.drug_record import Contribution, DataSource
+from tools.drug_database.records.drug_record import Contribution
 
-_SOURCE: Final = DataSource(
-    id="drugs-at-fda",
-    title="Drugs@FDA: FDA-Approved Drugs",
-    publisher="U.S. Food and Drug Administration",
-    url="https://www.fda.gov/drugs/drug-approvals-and-databases/drugsfda-data-files",
-)
+_SOURCE: Final = SOURCES["drugs-at-fda"]
 _PRODUCTS: Final = SourceTable(
     "Drugs@FDA products",
     _SOURCE,

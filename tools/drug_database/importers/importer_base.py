@@ -1,9 +1,11 @@
 """What importers share: how one is registered, and the intake that counts every row it hands over."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from tools.drug_database.names.name_keys import DATA
 from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
 from tools.drug_database.source_files.container import Entry
@@ -12,6 +14,10 @@ from tools.drug_database.storage.staging import PatchField, Staging
 Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000
 Row = TypeVar("Row")
+SOURCES: Final[Mapping[str, DataSource]] = {
+    name: DataSource(id=name, **facts) for name, facts in json.loads((DATA / "sources.json").read_bytes()).items()
+}
+"""The public sources of the importers, by their id."""
 
 
 class RowIntake:

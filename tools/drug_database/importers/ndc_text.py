@@ -7,18 +7,13 @@ Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File 
 
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable, by_columns, listed
-from tools.drug_database.records.drug_record import Contribution, DataSource, Product
+from tools.drug_database.records.drug_record import Contribution, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.language.folding import fold_name
 
-_SOURCE: Final = DataSource(
-    id="fda-ndc",
-    title="National Drug Code Directory",
-    publisher="U.S. Food and Drug Administration",
-    url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
-)
+_SOURCE: Final = SOURCES["fda-ndc"]
 _PRODUCTS: Final = SourceTable(
     "NDC products",
     _SOURCE,

@@ -9,26 +9,15 @@ Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/lab
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
 from tools.drug_database.labels.label_sentences import SECTION_FIELDS, label_sections, sentences
 from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.drug_database.source_files.json_stream import Record, head, records, texts
 
-_PUBLISHER: Final = "U.S. Food and Drug Administration (openFDA)"
-_PRODUCTS: Final = DataSource(
-    id="openfda-ndc",
-    title="openFDA National Drug Code Directory",
-    publisher=_PUBLISHER,
-    url="https://open.fda.gov/apis/drug/ndc/",
-)
-_LABELS: Final = DataSource(
-    id="openfda-label",
-    title="openFDA drug labels",
-    publisher=_PUBLISHER,
-    url="https://open.fda.gov/apis/drug/label/",
-)
+_PRODUCTS: Final = SOURCES["openfda-ndc"]
+_LABELS: Final = SOURCES["openfda-label"]
 
 
 def role(entry: Entry) -> str | None:

@@ -8,16 +8,11 @@ part of the drug database. Source of the layout: FDA, "Orange Book Data Files".
 from datetime import datetime
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
-from tools.drug_database.records.drug_record import Contribution, DataSource
+from tools.drug_database.records.drug_record import Contribution
 
-_SOURCE: Final = DataSource(
-    id="orange-book",
-    title="Approved Drug Products with Therapeutic Equivalence Evaluations (Orange Book)",
-    publisher="U.S. Food and Drug Administration",
-    url="https://www.fda.gov/drugs/drug-approvals-and-databases/orange-book-data-files",
-)
+_SOURCE: Final = SOURCES["orange-book"]
 _PRODUCTS: Final = SourceTable(
     "Orange Book products",
     _SOURCE,

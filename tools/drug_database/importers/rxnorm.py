@@ -13,20 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, SourceTable
 from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
-from tools.drug_database.records.drug_record import Contribution, DataSource, Product
+from tools.drug_database.records.drug_record import Contribution, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name
 
-_SOURCE: Final = DataSource(
-    id="rxnorm",
-    title="RxNorm",
-    publisher="U.S. National Library of Medicine",
-    url="https://www.nlm.nih.gov/research/umls/rxnorm/",
-)
+_SOURCE: Final = SOURCES["rxnorm"]
 _CONCEPT_COLUMNS: Final = "RXCUI LAT TS LUI STT SUI ISPREF RXAUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF"
 _RELATION_COLUMNS: Final = "RXCUI1 RXAUI1 STYPE1 REL RXCUI2 RXAUI2 STYPE2 RELA RUI SRUI SAB SL DIR RG SUPPRESS CVF"
 _ATTRIBUTE_COLUMNS: Final = "RXCUI LUI SUI RXAUI STYPE CODE ATUI SATUI ATN SAB ATV SUPPRESS CVF"

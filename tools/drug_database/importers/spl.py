@@ -9,7 +9,7 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from tools.bounded_xml import parse_xml
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
 from tools.drug_database.importers.openfda import iso_date
 from tools.drug_database.labels.label_sentences import BULLET, SECTION_FIELDS, label_sections, sentences
 from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
@@ -18,12 +18,7 @@ from tools.drug_database.source_files.container import Entry
 from tools.errors import SourceRejected
 
 LARGEST: Final = 64 * 1_048_576
-_SOURCE: Final = DataSource(
-    id="dailymed",
-    title="DailyMed drug labels (SPL)",
-    publisher="U.S. National Library of Medicine",
-    url="https://dailymed.nlm.nih.gov/dailymed/",
-)
+_SOURCE: Final = SOURCES["dailymed"]
 _V3: Final = "{urn:hl7-org:v3}"
 _BLOCKS: Final = frozenset({f"{_V3}{name}" for name in ("paragraph", "item", "tr", "caption")})
 _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\s+")
