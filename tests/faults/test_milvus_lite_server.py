@@ -15,7 +15,7 @@ from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.support.services import milvus_lite_server
 from tools.errors import ToolUnavailable
-from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
+from tools.guidelines.search.passage_index import terms_index, vector_index
 from tools.milvus.connection import MilvusConnection, ServerFailed
 from tools.milvus.lite_server import SharedMilvusLite
 from tools.milvus.passage_collection import PassageRow
@@ -57,7 +57,7 @@ def test_callers_that_create_an_index_at_once_all_get_it(milvus_uri: str) -> Non
 
     def check(connection: MilvusConnection, name: str) -> None:
         together.wait()
-        TermsIndex(connection, name).check()
+        terms_index(connection, name).check()
 
     with ThreadPoolExecutor(CALLERS) as callers:
         for name in NAMES[:3]:
@@ -79,7 +79,7 @@ def server_process(folder: Path) -> psutil.Process:
 def test_an_index_file_that_was_written_in_part_is_not_read(connection: MilvusConnection, tmp_path: Path) -> None:
     """The server cannot finish the file, as on a full disk; later it can."""
     server = server_process(tmp_path)
-    index = VectorIndex(connection, "vectors", 4)
+    index = vector_index(connection, "vectors", 4)
     index.add([PassageRow(str(number), "version", [number, 1.0, 0.0, 0.0]) for number in range(1000)])
     server.rlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
     with pytest.raises(ServerFailed):

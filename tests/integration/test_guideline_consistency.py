@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tools.guidelines.search.passage_index import TermsIndex
+from tools.guidelines.search.passage_index import question_weights, terms_index
 from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import PassageRow
 
@@ -43,12 +43,14 @@ class NotingConnection(MilvusConnection):
 
 def test_what_was_written_is_waited_for_once_and_then_read_without_waiting(milvus_uri: str) -> None:
     connection = NotingConnection(milvus_uri)
-    index = TermsIndex(connection, f"test_{uuid4().hex[:12]}")
+    index = terms_index(connection, f"test_{uuid4().hex[:12]}")
     index.add([PassageRow("guideline:a@1:0", "a@1", ["fever"])])
     index.settle()
     assert connection.noted == ["create_collection: Bounded", "search: Strong"]
 
-    assert [hit.id for hit in index.search(["fever"], lambda _: 1.0, ["a@1"], 5)] == ["guideline:a@1:0"]
+    assert [hit.id for hit in index.search(question_weights(["fever"], lambda _: 1.0), ["a@1"], 5)] == [
+        "guideline:a@1:0"
+    ]
     assert index.count("a@1") == 1
 
     assert connection.noted[2:] == ["search: Bounded", "query: Strong"]

@@ -4,17 +4,16 @@ All methods block; ``GuidelineLibrary`` calls them in its threads.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from tools.errors import IndexMismatch
 from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed, one_of
 
 T = TypeVar("T")
-Content = TypeVar("Content")
 
 BATCH = 500
 CALL_SECONDS = 8.0
@@ -39,21 +38,35 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class PassageRow(Generic[Content]):
+class PassageRow:
     """A passage of one version of a document, and the ``content`` that it is searched by: its terms, or its vector."""
 
     id: str
     version: str
-    content: Content
+    content: Sequence[Any]
 
 
-class PassageCollection(Generic[Content]):
-    """What the collections of terms and of vectors share."""
+@dataclass(frozen=True, slots=True)
+class SearchField:
+    """The field that passages are searched by, with Milvus' type and index of it."""
 
-    search_field: str
+    name: str
+    kind: str
+    index: Mapping[str, Any]
+    stored: Callable[[Sequence[Any]], Any]
+    """Return what is stored of a row's content."""
+    probe: Any
+    """A value to search for where any does."""
+    dimension: int | None = None
+    """Of a vector; another one does not fit."""
 
-    def __init__(self, connection: MilvusConnection, name: str) -> None:
+
+class PassageCollection:
+    """The passages of all documents, searched by one field."""
+
+    def __init__(self, connection: MilvusConnection, name: str, field: SearchField) -> None:
         self.name = name
+        self._field = field
         self._connection = connection
         self._checked = False
 
@@ -68,7 +81,7 @@ class PassageCollection(Generic[Content]):
         self.check()
         self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
         # A strong search waits for all that was written: from then on the quick reads of others see it too.
-        self._searchable(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS, waits=True))
+        self._searchable(lambda client: self._search(client, self._field.probe, [], 1, WRITE_SECONDS, waits=True))
 
     def check(self) -> None:
         """Check the server and the collection, and create the collection when it is missing.
@@ -83,8 +96,8 @@ class PassageCollection(Generic[Content]):
                 if not self._exists():
                     raise
         described = self._call(lambda client: client.describe_collection(self.name, timeout=CALL_SECONDS))
-        names = {str(field["name"]) for field in described["fields"]}
-        if names != {"id", "version", self.search_field} or not self._fits(described["fields"]):
+        fields = {str(field["name"]): field for field in described["fields"]}
+        if fields.keys() != {"id", "version", self._field.name} or not self._fits(fields[self._field.name]):
             raise IndexMismatch(
                 f"The guideline index {self.name!r} was written by another version of the app. "
                 "Run `asclepius guidelines reindex` to build it again from the stored originals."
@@ -122,7 +135,7 @@ class PassageCollection(Generic[Content]):
         self._call(lambda client: client.drop_collection(self.name, timeout=CALL_SECONDS))
         self._checked = False
 
-    def add(self, rows: Sequence[PassageRow[Content]], *, progress: Callable[[int, int], None] | None = None) -> None:
+    def add(self, rows: Sequence[PassageRow], *, progress: Callable[[int, int], None] | None = None) -> None:
         """Write ``rows``; they are searched fast only after ``settle``."""
         self._ensure()
         for at in range(0, len(rows), BATCH):
@@ -130,8 +143,9 @@ class PassageCollection(Generic[Content]):
             if progress is not None:
                 progress(min(at + BATCH, len(rows)), len(rows))
 
-    def _upsert(self, rows: Sequence[PassageRow[Content]]) -> None:
-        batch = [{"id": row.id, "version": row.version, self.search_field: self._stored(row.content)} for row in rows]
+    def _upsert(self, rows: Sequence[PassageRow]) -> None:
+        field = self._field
+        batch = [{"id": row.id, "version": row.version, field.name: field.stored(row.content)} for row in rows]
         self._call(lambda client: client.upsert(self.name, batch, timeout=WRITE_SECONDS))
 
     def _create(self, client: Any) -> None:
@@ -140,26 +154,21 @@ class PassageCollection(Generic[Content]):
         schema.add_field("id", types.VARCHAR, is_primary=True, max_length=ID_BYTES)
         schema.add_field("version", types.VARCHAR, max_length=VERSION_BYTES)
         indexes = client.prepare_index_params()
-        self._add_search_field(schema, indexes, types)
+        sized = {"dim": self._field.dimension} if self._field.dimension else {}
+        schema.add_field(self._field.name, getattr(types, self._field.kind), **sized)
+        indexes.add_index(self._field.name, **self._field.index)
         indexes.add_index("version", index_type="INVERTED")
         client.create_collection(
             self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY
         )
 
-    def _add_search_field(self, schema: Any, indexes: Any, types: Any) -> None:
-        raise NotImplementedError
+    def _fits(self, stored: Mapping[str, Any]) -> bool:
+        return self._field.dimension is None or int(stored["params"]["dim"]) == self._field.dimension
 
-    def _stored(self, content: Content) -> Any:
-        raise NotImplementedError
-
-    def _probe(self) -> Any:
-        raise NotImplementedError
-
-    def _fits(self, fields: Sequence[dict[str, Any]]) -> bool:
-        del fields
-        return True
-
-    def _find(self, data: Any, versions: Sequence[str], limit: int) -> list[Hit]:
+    def search(self, data: Any, versions: Sequence[str], limit: int) -> list[Hit]:
+        """Return the passages of ``versions`` that are nearest to ``data``, best first; none for empty ``data``."""
+        if not data or not versions:
+            return []
         self._ensure()
         found = self._searchable(lambda client: self._search(client, data, versions, limit, CALL_SECONDS))
         return [Hit(str(hit["id"]), float(hit["distance"])) for hit in found[0]]
@@ -170,7 +179,7 @@ class PassageCollection(Generic[Content]):
         return client.search(
             self.name,
             data=[data],
-            anns_field=self.search_field,
+            anns_field=self._field.name,
             limit=limit,
             output_fields=["id"],
             timeout=seconds,

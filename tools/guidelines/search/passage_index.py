@@ -6,11 +6,10 @@ They hold search terms and vectors; the words themselves are in the library's fo
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from tools.language.terms import Weight
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import Hit, PassageCollection
+from tools.milvus.passage_collection import PassageCollection, SearchField
 
 COLLECTION = "clinical_guidelines"
 K1 = 1.2
@@ -21,30 +20,25 @@ USUAL_TERMS = 120
 120 is the best of 80, 120, 180 and the true mean on BioASQ-mini and on questions about pages."""
 
 
-class TermsIndex(PassageCollection[Sequence[str]]):
-    """Passages by their stemmed terms, ranked by BM25.
+def terms_index(connection: MilvusConnection, name: str) -> PassageCollection:
+    """Return the collection of passages by their stemmed terms, ranked by BM25.
 
     The weights are made here and stored as sparse vectors, whose inner product is the BM25 score. Milvus has a BM25
     function, but Milvus Lite counts terms for each segment alone: in a segment that holds one guideline
     on lenacapavir, that word is in every passage and weighs nothing. Here a term's weight comes from the whole
     library, and adding a guideline needs no row of another to be written again.
     """
+    index = {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "IP"}
+    field = SearchField("weights", "SPARSE_FLOAT_VECTOR", index, stored=passage_weights, probe={0: 1.0})
+    return PassageCollection(connection, name, field)
 
-    search_field = "weights"
 
-    def search(self, terms: Sequence[str], weight: Weight, versions: Sequence[str], limit: int) -> list[Hit]:
-        """Return the best passages of ``versions`` for stemmed ``terms`` by BM25, best first."""
-        return self._find(question_weights(terms, weight), versions, limit) if terms and versions else []
-
-    def _probe(self) -> dict[int, float]:
-        return {0: 1.0}
-
-    def _stored(self, content: Sequence[str]) -> dict[int, float]:
-        return passage_weights(content)
-
-    def _add_search_field(self, schema: Any, indexes: Any, types: Any) -> None:
-        schema.add_field("weights", types.SPARSE_FLOAT_VECTOR)
-        indexes.add_index("weights", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+def vector_index(connection: MilvusConnection, name: str, dimension: int) -> PassageCollection:
+    """Return the collection of passages by the vectors of one embedding model, ranked by cosine."""
+    index = {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}}
+    probe = [1.0] + [0.0] * (dimension - 1)
+    field = SearchField("vector", "FLOAT_VECTOR", index, stored=list, probe=probe, dimension=dimension)
+    return PassageCollection(connection, name, field)
 
 
 def passage_weights(terms: Sequence[str]) -> dict[int, float]:
@@ -62,31 +56,3 @@ def question_weights(terms: Sequence[str], weight: Weight) -> dict[int, float]:
 def dimension_of(term: str) -> int:
     """Return a number for a term, from 1 to 2^32 - 3; two terms of a library hardly ever share one."""
     return 1 + zlib.crc32(term.encode()) % (2**32 - 3)
-
-
-class VectorIndex(PassageCollection[Sequence[float]]):
-    """Passages by the vectors of one embedding model."""
-
-    search_field = "vector"
-
-    def __init__(self, connection: MilvusConnection, name: str, dimension: int) -> None:
-        super().__init__(connection, name)
-        self.dimension = dimension
-
-    def search(self, vector: Sequence[float], versions: Sequence[str], limit: int) -> list[Hit]:
-        """Return the passages of ``versions`` whose vectors have the largest cosine with ``vector``, best first."""
-        return self._find(list(vector), versions, limit) if versions else []
-
-    def _probe(self) -> list[float]:
-        return [1.0] + [0.0] * (self.dimension - 1)
-
-    def _fits(self, fields: Sequence[dict[str, Any]]) -> bool:
-        stored = next(field for field in fields if field["name"] == "vector")
-        return int(stored["params"]["dim"]) == self.dimension
-
-    def _stored(self, content: Sequence[float]) -> list[float]:
-        return list(content)
-
-    def _add_search_field(self, schema: Any, indexes: Any, types: Any) -> None:
-        schema.add_field("vector", types.FLOAT_VECTOR, dim=self.dimension)
-        indexes.add_index("vector", index_type="HNSW", metric_type="COSINE", params={"M": 16, "efConstruction": 200})

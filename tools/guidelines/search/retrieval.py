@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple
 
 from tools.embeddings.embedders import Embedder
 from tools.errors import ToolUnavailable
-from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
+from tools.guidelines.search.passage_index import question_weights, terms_index, vector_index
 from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import asked_terms, for_ranking
 from tools.language.terms import Weight, terms
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import Hit, PassageRow
+from tools.milvus.passage_collection import Hit, PassageCollection, PassageRow
 
 EMBED_AT_ONCE = 64
 CANDIDATES = 50
@@ -55,21 +55,21 @@ class Retriever:
     """The two searches over one set of collections. All calls block."""
 
     def __init__(self, connection: MilvusConnection, collection: str, embedder: Embedder | None = None) -> None:
-        self.terms = TermsIndex(connection, collection)
+        self.terms = terms_index(connection, collection)
         self.embedder = embedder
         self._connection = connection
         self._collection = collection
-        self._vectors: VectorIndex | None = None
+        self._vectors: PassageCollection | None = None
         self._warned = False
 
     @property
-    def vectors(self) -> VectorIndex | None:
+    def vectors(self) -> PassageCollection | None:
         """The collection of the embedder's vectors; None without an embedder."""
         if self.embedder is None:
             return None
         if self._vectors is None:
             name = f"{self._collection}_{self.embedder.name}"
-            self._vectors = VectorIndex(self._connection, name, self.embedder.dimension)
+            self._vectors = vector_index(self._connection, name, self.embedder.dimension)
         return self._vectors
 
     def search(
@@ -90,7 +90,7 @@ class Retriever:
         def lowered(term: str) -> float:
             return ranking(term) * shares.get(term, 1.0)
 
-        by_terms = self.terms.search(searched, lowered, versions, CANDIDATES)
+        by_terms = self.terms.search(question_weights(searched, lowered), versions, CANDIDATES)
         by_vector = self._by_vector(_in_other_words(question, expansion), versions)
         raised = [
             replace(each, score=each.score + CLOSENESS * closeness(searched, terms_of(each.id), lowered))
@@ -111,7 +111,7 @@ class Retriever:
                 self._warned = True
             return []
 
-    def _collections(self) -> Iterator[TermsIndex | VectorIndex]:
+    def _collections(self) -> Iterator[PassageCollection]:
         yield self.terms
         if self.vectors is not None:
             yield self.vectors
