@@ -31,14 +31,9 @@ class PairNotes:
         risks: Sequence[str],
         stated: Collection[tuple[str, str]],
     ) -> str:
-        """Return the note on a pair.
+        """Return the note on a pair, of which the labels have ``said`` this, and share these ``risks``.
 
-        Args:
-            one: A medicine or class.
-            other: The other one.
-            said: What the labels say of each other.
-            risks: The risks that both share.
-            stated: The parties with the risks that their own labels state.
+        ``stated`` are the parties with the risks that their own labels state.
         """
         parties = (one, other)
         notes = list(dict.fromkeys(party.note for party in parties if party.note))

@@ -23,13 +23,8 @@ _WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 def with_corrections(question: str, expansion: QueryExpansion, held: Container[str]) -> QueryExpansion:
     """Return ``expansion`` with corrections of the misspelt words of an English question.
 
-    A word is misspelt when it is in no list of words, nothing is known of it, the library does not hold it, and the
-    library holds one that differs by one letter, or by two that changed places.
-
-    Args:
-        question: The question.
-        expansion: What is known of its words.
-        held: The terms of the library.
+    A word is misspelt when it is in no list of words, nothing is known of it, the library does not hold it among its
+    terms ``held``, and holds one that differs by one letter, or by two that changed places.
     """
     if expansion.language != "en":
         return expansion

@@ -152,13 +152,9 @@ _QUANTITIES: Final = tuple(
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
-    """Return whether a text speaks of patients with the values in ``question``.
+    """Return whether a text, or a table's row with a header before each cell, speaks of patients with these values.
 
     None where it gives no bounds of a value that the question names. A value on a bound is within it.
-
-    Args:
-        question: The question.
-        cells: A text, or the cells of a table's row, each behind the header of its column.
     """
     text = cells if isinstance(cells, str) else " | ".join(cells)
     found = [
