@@ -4,26 +4,16 @@ FDA's NDC directory writes ``.5`` and ``mg/1``, the Orange Book ``500MG`` and ``
 Here they become ``0.5 mg``, ``500 mg``, ``1 mg base equivalent``. Numbers are never rounded or converted.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
-_OTHER_SPELLINGS: Final = {
-    "g": "gm",
-    "mcg": "ug",
-    "unit": "[iu] [usp'u] [usp&apos'u] iu units unt",
-    "hr": "h",
-    "day": "d",
-    "PFU": "[pfu]",
-    "actuation": "actuat",
-    "inhalation": "inh",
-}
-_PLAIN: Final = "% L actuation dL g hr kg mCi mEq mL mcg mg mmol ng spray unit vial"
-_UNITS: Final = {unit.lower(): unit for unit in _PLAIN.split()} | {
-    other: unit for unit, others in _OTHER_SPELLINGS.items() for other in others.split()
-}
+_UNITS: Final[dict[str, str]] = json.loads((Path(__file__).parent.parent / "data" / "strength_units.json").read_bytes())
+"""The unit that each spelling in lower case means."""
 _NUMBER = re.compile(r"^\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(.*)$", re.DOTALL)
 _NO_UNIT = re.compile(r"[(;]|[A-Za-z],|,[A-Za-z]")
 _NOTE = re.compile(r"\s*\*\*.*$", re.DOTALL)
