@@ -286,7 +286,7 @@ def onnx_folder(shared: Path) -> Path:
 
 
 def test_a_local_onnx_model_puts_like_texts_together(shared: Path) -> None:
-    embedder = OnnxEmbedder(onnx_folder(shared), threads=1)
+    embedder = OnnxEmbedder(onnx_folder(shared))
 
     assert embedder.dimension == 384
     question, answer, other = embedder.embed(

@@ -114,9 +114,8 @@ class OnnxEmbedder:
     Needs onnxruntime and tokenizers, which the extra ``local-embeddings`` brings. The model is opened at first use.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._threads = threads
         self._lock = threading.Lock()
         self._model: _OnnxModel | None = None
 
@@ -138,7 +137,7 @@ class OnnxEmbedder:
     def _opened(self) -> _OnnxModel:
         with self._lock:
             if self._model is None:
-                self._model = _OnnxModel(self._folder, self._threads)
+                self._model = _OnnxModel(self._folder)
             return self._model
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -154,7 +153,7 @@ class OnnxEmbedder:
 
 
 class _OnnxModel:
-    def __init__(self, folder: Path, threads: int) -> None:
+    def __init__(self, folder: Path) -> None:
         try:
             onnxruntime: Any = import_module("onnxruntime")
             tokenizers: Any = import_module("tokenizers")
@@ -166,7 +165,7 @@ class _OnnxModel:
             self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             # A question is read by one thread: several look out for more work afterwards, and hold up the index.
             self._for_one: Any = _session(onnxruntime, folder, threads=1)
-            self._for_many: Any = _session(onnxruntime, folder, threads)
+            self._for_many: Any = _session(onnxruntime, folder, threads=0)
         except Exception as error:  # noqa: BLE001 - both libraries raise bare exceptions for a bad file
             raise ToolUnavailable(
                 f"The embedding model in {folder.name} cannot be opened ({type(error).__name__}). "

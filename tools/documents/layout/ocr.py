@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 from tools.documents.models import Block
-from tools.documents.pdf.pdf_open import picture_of_page
+from tools.documents.pdf.pdf_open import fitting_scale, png
 from tools.language.terms import clean
 
 SCALE = 200 / 72
@@ -26,7 +26,7 @@ def tesseract() -> str | None:
 
 def recognise(page: Any, program: str) -> tuple[Block, ...]:
     """Return the paragraphs on an open page; none when the program fails or takes longer than ``PAGE_SECONDS``."""
-    picture = picture_of_page(page, SCALE)
+    picture = png(page.render(scale=fitting_scale(page, SCALE), grayscale=True))
     try:
         done = subprocess.run(
             [program, "stdin", "stdout", "-l", LANGUAGES, "--psm", "1"],

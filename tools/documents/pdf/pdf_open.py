@@ -26,11 +26,6 @@ def open_pdf(path: Path) -> Any:
         raise SourceRejected("The PDF is damaged or is no PDF: it cannot be opened.", code="file_damaged") from None
 
 
-def picture_of_page(page: Any, scale: float) -> bytes:
-    """Return an open page as PNG in shades of grey."""
-    return png(page.render(scale=fitting_scale(page, scale), grayscale=True))
-
-
 def fitting_scale(page: Any, scale: float) -> float:
     """Return ``scale``, or less where the page would have more than ``MAX_PIXELS``."""
     width, height = page.get_size()

@@ -20,12 +20,9 @@ _NOTES = ("source", "note", "abbreviations", "* ", "† ", "‡ ", "adapted from
 MAX_CAPTION_LINES = 4
 
 
-def captioned_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[FoundTable]:
-    """Return the tables of a page whose captions begin with ``Table`` and a number, in the order of their captions."""
-    return _PageTables(lines, page, body_size).find()
+class CaptionedTables:
+    """The tables of a page whose captions begin with ``Table`` and a number."""
 
-
-class _PageTables:
     def __init__(self, lines: Sequence[Line], page: PdfPage, body_size: float) -> None:
         self._lines = lines
         self._page = page
@@ -35,6 +32,7 @@ class _PageTables:
         self._downwards = sorted(range(len(lines)), key=lambda each: -lines[each].base) if self._captions else []
 
     def find(self) -> list[FoundTable]:
+        """Return the tables in the order of their captions."""
         found: list[FoundTable] = []
         for at in self._captions:
             caption = _caption(self._lines, at, self._downwards)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.tables.aligned_tables import aligned_tables
-from tools.documents.tables.captioned_tables import captioned_tables
+from tools.documents.tables.captioned_tables import CaptionedTables
 from tools.documents.tables.ruled_tables import ruled_tables
 from tools.documents.tables.table_rows import FoundTable
 from tools.language.folding import CELL_BREAK, folded
@@ -14,7 +14,7 @@ def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[
     """Return all tables of a page; no line belongs to two of them."""
     if not any(line.cells for line in lines):
         return []
-    found = captioned_tables(lines, page, body_size)
+    found = CaptionedTables(lines, page, body_size).find()
     found += ruled_tables(lines, page, _taken(found))
     found += aligned_tables(lines, _taken(found))
     return [_with_whole_rows(each, page) for each in found]

@@ -100,7 +100,7 @@ def told_of_overdose(question: str) -> str:
     """Return the words of ``question`` that may name what was taken in an overdose; empty if it speaks of none."""
     found: list[str] = []
     for before, compound, behind in _OVERDOSE.findall(question):
-        parts = takewhile(lambda word: word.lower() not in word_list("stop"), reversed(_after_dose(before).split()))
+        parts = takewhile(lambda word: word.lower() not in word_list("stop"), reversed(_DOSE.split(before)[-1].split()))
         found += [*reversed([*parts]), compound, behind]
     return " ".join(filter(None, found))
 
@@ -115,10 +115,6 @@ def told_beside_dose(question: str) -> str:
     """Return what ``question`` says of an overdose, else its clauses that ask for no dose."""
     others = (clause.strip() for clause in _CLAUSE.split(question) if not _DOSE.search(clause))
     return told_of_overdose(question) or " ".join(filter(None, others))
-
-
-def _after_dose(text: str) -> str:
-    return _DOSE.split(text)[-1]
 
 
 def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, name: str = "") -> JsonValue:

@@ -127,7 +127,7 @@ class Ingester:
             )
         return shelf
 
-    async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:
+    async def share(self, document_id: str, scope: Scope) -> Document | None:
         """Add a conversation's document to the library, for everybody; None when it has no such document.
 
         What its answers cite stays readable there. Raises as ``add`` does.
@@ -140,7 +140,7 @@ class Ingester:
         given = await self._run(lambda: ingest.stored_source(shelf.store, record, version))
         source = replace(given, document=id_of_file(given.file_name))
         known = await self._run(lambda: ingest.unchanged(self._shelves.library.store, source))
-        shared = known or await self._take(self._shelves.library.store, source, progress)
+        shared = known or await self._take(self._shelves.library.store, source, None)
         await self.remove(document_id, scope=scope)
         return shared
 

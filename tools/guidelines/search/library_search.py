@@ -74,7 +74,7 @@ class LibrarySearch:
         for candidate in found.candidates:
             parsed = parse_passage_id(candidate.id)
             version = snapshot.live.get(parsed[0].document) if parsed else None
-            stored = self._shelves.holding(candidate.id).store.passage(*parsed) if parsed else None
+            stored = self._shelves.of(scope_of(candidate.id)).store.passage(*parsed) if parsed else None
             if parsed is None or version is None or stored is None or version.key != parsed[0].key:
                 continue
             if stored.kind == "table_row":
@@ -87,7 +87,7 @@ class LibrarySearch:
         parsed = parse_passage_id(passage_id)
         if parsed is None:
             return ()
-        return tuple(map(sys.intern, self._shelves.holding(passage_id).store.passage_terms(*parsed)))
+        return tuple(map(sys.intern, self._shelves.of(scope_of(passage_id)).store.passage_terms(*parsed)))
 
     def problems(self) -> list[str]:
         """Return each problem in a sentence with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""

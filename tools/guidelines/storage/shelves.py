@@ -19,7 +19,7 @@ from pathlib import Path
 from tools.errors import SourceRejected
 from tools.guidelines.storage.catalog import LibrarySnapshot, Shelf, current_version
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
-from tools.guidelines.storage.scopes import Scope, scope_of
+from tools.guidelines.storage.scopes import Scope
 
 _KEPT = 64
 """Conversations of which the catalogue stays in memory."""
@@ -79,10 +79,6 @@ class Shelves:
             if len(self._own) > _KEPT:
                 self._own.popitem(last=False)
             return self._own[scope]
-
-    def holding(self, name: str) -> Shelf:
-        """Return the shelf of a document, version or passage id."""
-        return self.of(scope_of(name))
 
     def made(self, scope: Scope) -> Shelf:
         """Return the shelf of a conversation, created if missing."""
