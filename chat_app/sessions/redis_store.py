@@ -104,14 +104,14 @@ class RedisSessionStore:
         )
         # The index first: an entry may lack its conversation, but no conversation may lack its entry.
         remembering = self._index.remember(user_id, session.session_id)
-        await asyncio.gather(remembering, self._write(redis_scripts.CREATE, session.session_id, *_flat(session)))
+        await asyncio.gather(remembering, self._write("create", session.session_id, *_flat(session)))
         return session
 
     async def get(self, session_id: str, user_id: str) -> Session | None:
         """Return the conversation and renew its expiry; None when it does not exist or is another user's."""
         if not is_session_id(session_id):
             return None
-        status, *reply = await self._run(redis_scripts.GET, session_id, user_id)
+        status, *reply = await self._run("get", session_id, user_id)
         if status == b"gone":
             return None
         try:
@@ -121,7 +121,7 @@ class RedisSessionStore:
         if session is not None and (session.session_id, session.user_id) == (session_id, user_id):
             await self._index.remember(user_id, session_id)
             return session
-        await self._run(redis_scripts.PUT_SESSION_ASIDE, session_id)
+        await self._run("put_session_aside", session_id)
         return None
 
     async def summaries(self, user_id: str, limit: int = 100) -> tuple[SessionSummary, ...]:
@@ -144,19 +144,19 @@ class RedisSessionStore:
         """
         session = session.model_copy(update={"last_active_at": int(time.time())})
         expected = ("0", "") if expected_last_response_id is None else ("1", expected_last_response_id)
-        reply = await self._write(redis_scripts.UPDATE, session.session_id, session.user_id, *expected, *_flat(session))
+        reply = await self._write("update", session.session_id, session.user_id, *expected, *_flat(session))
         return session.model_copy(update={"message_count": int(reply[0])})
 
     async def append_messages(self, session_id: str, messages: Sequence[Message]) -> None:
         """Append messages in this order, all or none; the newest 1,000 are kept."""
         lines = [message.model_dump_json() for message in messages]
-        await self._write(redis_scripts.APPEND, session_id, int(time.time()), KEPT_MESSAGES, *lines)
+        await self._write("append", session_id, int(time.time()), KEPT_MESSAGES, *lines)
 
     async def messages(self, session_id: str, limit: int = KEPT_MESSAGES) -> tuple[Message, ...]:
         """Return the newest ``limit`` messages, oldest first."""
         if limit < 1:
             return ()
-        _, lines = await self._run(redis_scripts.MESSAGES, session_id, limit)
+        _, lines = await self._run("messages", session_id, limit)
         found = [await self._parsed(Message, session_id, "messages", b"", line) for line in lines]
         return tuple(message for message in found if message is not None)
 
@@ -167,12 +167,12 @@ class RedisSessionStore:
         """
         # json, because pydantic writes a score that is infinite as null, which it then refuses to read.
         pairs = [text for passage in passages for text in (passage.id, json.dumps(passage.model_dump()))]
-        reply = await self._write(redis_scripts.ADD_RETRIEVED, session_id, *pairs)
+        reply = await self._write("add_retrieved", session_id, *pairs)
         return tuple(int(number) for number in reply[0])
 
     async def retrieved(self, session_id: str) -> dict[int, Passage]:
         """Return all passages that the conversation has retrieved by their numbers, which the model's markers have."""
-        _, flat_numbers, flat_passages = await self._run(redis_scripts.RETRIEVED, session_id)
+        _, flat_numbers, flat_passages = await self._run("retrieved", session_id)
         numbers = _pairs(flat_numbers)
         found: dict[int, Passage] = {}
         for name, text in _pairs(flat_passages).items():
@@ -188,22 +188,22 @@ class RedisSessionStore:
 
     async def set_streaming_state(self, session_id: str, request_id: str, state: StreamingState) -> None:
         """Store the progress of the answer to ``request_id``."""
-        await self._write(redis_scripts.SET_STREAMING, session_id, request_id, state.model_dump_json())
+        await self._write("set_streaming", session_id, request_id, state.model_dump_json())
 
     async def streaming_state(self, session_id: str, request_id: str) -> StreamingState | None:
         """Return the latest stored state of ``request_id``."""
-        _, text = await self._run(redis_scripts.GET_STREAMING, session_id, request_id)
+        _, text = await self._run("get_streaming", session_id, request_id)
         if text is None:
             return None
         return await self._parsed(StreamingState, session_id, "streaming", request_id.encode(), text)
 
     async def keep_response(self, session_id: str, turn_id: str, body: str) -> None:
         """Store the answer to a turn as a client of the model API got it."""
-        await self._write(redis_scripts.SET_STREAMING, session_id, f"response:{turn_id}", body)
+        await self._write("set_streaming", session_id, f"response:{turn_id}", body)
 
     async def kept_response(self, session_id: str, turn_id: str) -> str | None:
         """Return the answer that is stored for ``turn_id``."""
-        _, text = await self._run(redis_scripts.GET_STREAMING, session_id, f"response:{turn_id}")
+        _, text = await self._run("get_streaming", session_id, f"response:{turn_id}")
         return text.decode() if text is not None else None
 
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
@@ -218,7 +218,7 @@ class RedisSessionStore:
         """Erase the conversation with its records that were moved aside; return False when it is not the user's."""
         if not is_session_id(session_id):
             return False
-        status, *_ = await self._run(redis_scripts.DELETE, session_id, user_id)
+        status, *_ = await self._run("delete", session_id, user_id)
         if status == b"ok":
             await self._index.forget(user_id, session_id)
         return bool(status == b"ok")
@@ -264,8 +264,8 @@ class RedisSessionStore:
             _logger.warning("%d session record(s) could not be read; they were moved aside", moved)
         return list(reply)
 
-    def _registered(self, script: str) -> AsyncScript:
-        return self._redis.register_script(redis_scripts.PRELUDE + script)
+    def _registered(self, name: str) -> AsyncScript:
+        return self._redis.register_script(redis_scripts.script("prelude") + redis_scripts.script(name))
 
     async def _parsed(self, kind: type[M], session_id: str, part: str, field: bytes, text: bytes) -> M | None:
         try:
@@ -275,7 +275,7 @@ class RedisSessionStore:
             return None
 
     async def _put_aside(self, session_id: str, part: str, field: bytes, value: bytes) -> None:
-        await self._run(redis_scripts.PUT_ENTRY_ASIDE, session_id, redis_scripts.PARTS.index(part) + 1, field, value)
+        await self._run("put_entry_aside", session_id, redis_scripts.PARTS.index(part) + 1, field, value)
 
 
 def _flat(session: Session) -> list[str]:

@@ -22,7 +22,7 @@ class UserIndex:
     def __init__(self, redis: BatchedRedis, ttl: int) -> None:
         self._redis = redis
         self._kept = ttl + _SLACK_SECONDS
-        self._remember = redis.register_script(redis_scripts.REMEMBER)
+        self._remember = redis.register_script(redis_scripts.script("remember"))
 
     async def remember(self, user_id: str, session_id: str) -> None:
         """Record that ``session_id`` is used now."""
@@ -54,7 +54,7 @@ class UserIndex:
         pipeline = self._redis.pipeline(transaction=False)
         for name in ids:
             keys = [redis_scripts.session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
-            pipeline.eval(redis_scripts.PEEK, len(keys), *keys, user_id)
+            pipeline.eval(redis_scripts.script("peek"), len(keys), *keys, user_id)
         return await self._redis.execute_together(pipeline)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from chat_app.background import in_background
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
 from chat_app.sessions.batched_redis import BatchedRedis
+from chat_app.sessions.redis_scripts import script
 
 LOCK_SECONDS: Final = 6.0
 """Seconds after which the lock of a dead holder expires: less than a question waits for it."""
@@ -26,13 +27,6 @@ _BUSY: Final = (
 )
 
 _RELEASE: Final = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
-# A server that restarted without its memory has lost the key: the holder takes it again unless another has it.
-_RENEW: Final = """
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
-"""
 
 _logger = logging.getLogger(__name__)
 
@@ -59,7 +53,7 @@ class _Lock:
         self._redis, self._key = redis, key
         self._token = secrets.token_hex(16)
         self._milliseconds = int(LOCK_SECONDS * 1000)
-        self._renewal, self._removal = redis.register_script(_RENEW), redis.register_script(_RELEASE)
+        self._renewal, self._removal = redis.register_script(script("renew_lock")), redis.register_script(_RELEASE)
 
     async def acquire(self, wait: float) -> None:
         loop = asyncio.get_running_loop()

@@ -17,6 +17,7 @@ from typing import Final
 from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable, TurnTakenOver
 from chat_app.sessions.batched_redis import BatchedRedis
+from chat_app.sessions.redis_scripts import script
 from tools.types import Frozen
 
 LEASE_SECONDS: Final = 10
@@ -27,20 +28,7 @@ _CLAIM_SECONDS: Final = 30
 _OPEN: Final = "asclepius:journals"
 _STOPS: Final = "asclepius:stops"
 _RELEASED: Final = "-"
-_APPEND: Final = """
-local lengths, at = {}, 2
-for turn = 1, #KEYS, 2 do
-    local writer, last = redis.call('GET', KEYS[turn + 1]), at + ARGV[at]
-    if writer and writer ~= ARGV[1] then
-        lengths[#lengths + 1] = -1
-    else
-        lengths[#lengths + 1] = redis.pcall('RPUSHX', KEYS[turn], unpack(ARGV, at + 1, last))
-    end
-    at = last + 1
-end
-return lengths
-"""
-"""Appends to several journals. Refuses what a process that seemed dead writes after its turn was taken over."""
+_APPEND: Final = script("append_to_journals")
 
 
 class OpenTurn(Frozen):
