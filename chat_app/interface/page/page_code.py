@@ -6,65 +6,14 @@ corrections need to be adapted.
 
 import hashlib
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
-CORRECTIONS: Final = {
-    # Build the page only when its user and settings are known. Chainlit also builds one before, whose text is lost.
-    ",!c&&e?null:f.jsxs(aGn": ",!c&&(e||!r)?null:f.jsxs(aGn",
-    # Open the conversation of the address with the first connection. Chainlit connects for a new conversation first.
-    'Tve=yr({key:"ThreadIdToResume",default:void 0})': (
-        'Tve=yr({key:"ThreadIdToResume",default:void 0,effects:[({setSelf:e})=>'
-        "{const t=/\\/thread\\/([^/]+)$/.exec(location.pathname);t&&e(t[1])}]})"
-    ),
-    # Leave a conversation before it is deleted: its page would open it again until it is gone.
-    "(l===o||l===c)&&(s(),await": '(l===o||l===c)&&(i("/"),s(),await',
-    "(r(),a(t),n!=null&&n.dataPersistence": "(t===o&&!i||(r(),a(t)),n!=null&&n.dataPersistence",
-    # Label the button "Delete", in the destructive colour: Chainlit's says "Confirm" in the ordinary one.
-    'f.jsx(ZTe,{onClick:V,children:f.jsx(Ot,{path:"common.actions.confirm"})})': (
-        'f.jsx(ZTe,{onClick:V,className:"bg-destructive text-destructive-foreground hover:bg-destructive/90",'
-        'children:f.jsx(Ot,{path:"threadHistory.thread.menu.delete"})})'
-    ),
-    # Say why a file was refused: the reason comes as a problem (RFC 9457), whose type Chainlit does not read.
-    'u.includes("application/json")': 'u.includes("json")',
-    # Leave the buttons of the header, and the menu that they open, uncovered.
-    'className:"toast",position:"top-right"': 'className:"toast",position:"top-center"',
-    # Connect at once: a delay joins no two connections, because another conversation is another function.
-    "oe=E.useCallback(ti.debounce(V,200),[V])": "oe=E.useCallback(ti.debounce(V,0),[V])",
-    # Show a conversation when its messages come. Chainlit shows the start page until then.
-    "{c(Q.interaction),X(Q.thread_id)}": '{c(Q.interaction),Q.interaction==="resume"||X(Q.thread_id)}',
-    # Compare the elements of the message, not the list of all elements, which changes with every answer.
-    "t.elements===e.elements&&": "ti.isEqual(...[t,e].map(n=>n.elements.filter(r=>r.forId===n.message.id)))&&",
-    # Keep the components between two pieces of text: React would build every paragraph again for new ones, and a
-    # selection in it would be lost. Highlighting changes a code block behind React's back, so that one stays new.
-    "components:{...m8e,code(l)": "components:{...E.useMemo(()=>({...m8e,code(l)",
-    "return m8e.Alert({variant:h,children:u})}},children:i})}": (
-        "return m8e.Alert({variant:h,children:u})}}),[r&&r.length?r:0]),"
-        "pre({children:l,...u}){return f.jsx(C9n,{...u})}},children:i})}"
-    ),
-    # Let a component subscribe to what it takes of the conversation: the whole page would be rendered again with each
-    # piece of text, because some of its parts need the id of the conversation.
-    "Rl=()=>{let t=Ln(Xx),e=Ln($6);return{threadId:Ln(Eoe),messages:t,firstInteraction:e}}": (
-        "Rl=()=>({get threadId(){return Ln(Eoe)},get messages(){return Ln(Xx)},get firstInteraction(){return Ln($6)}})"
-    ),
-    # The same for the list of conversations and for the question box, whose parents need the messages.
-    "f.jsx(XVn,{": "f.jsx(XVn.m??=E.memo(XVn),{",
-    "f.jsx(lnt,{...e}),f.jsx(cYn,{})": "f.jsx(lnt.m??=E.memo(lnt),{...e}),f.jsx(cYn.m??=E.memo(cYn),{})",
-    # Compile the code of an element once, while the server opens the conversation.
-    'ee.emit("connection_successful"),r(': (
-        'ee.emit("connection_successful"),setTimeout(()=>window.asclepiusElement?.then(okn)),r('
-    ),
-    'okn=t=>akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)': (
-        'okn=t=>okn[t]??=akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)'
-    ),
-    # Load the other icons when a tool has one of them.
-    "a=OFe[r];return a?f.jsx(a,{...e}):(": (
-        'a=OFe[r]??(kS[r]??=E.lazy(()=>import("./icons.js").catch(()=>({}))'
-        ".then(n=>({default:n.default?.(b)[r]??OFe.Wrench}))));"
-        "return a?f.jsx(E.Suspense,{children:f.jsx(a,{...e})}):("
-    ),
-}
+CORRECTIONS: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_name("page_corrections.toml").read_text("utf-8"))
+"""The new code by the code that it replaces; the file gives the reason for each."""
 GAPS: Final = (">:not([hidden])~:not([hidden])", ">:not(:first-child)")
 """The selector of the gaps in Chainlit's style, and ours. For a sibling without a name, a browser computes the style of
 the whole conversation again when a message comes or goes."""
