@@ -93,10 +93,14 @@ def append_private(path: Path, text: str, *, durable: bool = False) -> None:
             os.fsync(descriptor)
 
 
-def replace_private(path: Path, text: str) -> None:
-    """Replace a file, in one step, by one that only its owner can read."""
+def replace_private(path: Path, data: str | bytes) -> None:
+    """Replace a file, in one step, by one that only its owner can read. Raises ``OSError`` and leaves the old one."""
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    fresh.replace(path)
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -5,7 +5,6 @@ With ``--port 0`` the server chooses a free port and writes it to ``offline.port
 
 import argparse
 import logging
-import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 import uvicorn
 from pydantic import ValidationError
 
+from chat_app.data_protection import replace_private
 from chat_app.errors import ConfigurationError
 from chat_app.offline.api.server import create_app
 from chat_app.offline.config import OfflineConfig
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     port = int(listener.getsockname()[1])
-    _write_port(config.data_dir, port)
+    replace_private(config.data_dir / "offline.port", f"{port}\n")
     logger.info("Serving the Responses API on http://%s:%s/v1", config.host, port)
     uvicorn.Server(
         # Clients drop idle connections after some seconds. The server waits longer, so that no request meets a
@@ -66,13 +66,6 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     given.data_dir.mkdir(parents=True, exist_ok=True)
     given.data_dir = given.data_dir.absolute()
     return OfflineConfig(**vars(given), key=OfflineSettings().offline_key)
-
-
-def _write_port(data_dir: Path, port: int) -> None:
-    target = data_dir / "offline.port"
-    fresh = target.with_suffix(f".{os.getpid()}")
-    fresh.write_text(f"{port}\n")
-    fresh.replace(target)
 
 
 if __name__ == "__main__":

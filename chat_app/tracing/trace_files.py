@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from chat_app.data_protection import replace_private
 from chat_app.tracing.redaction import Redactor
 from chat_app.tracing.writer import Job, TraceWriter, shared_writer
 
@@ -41,7 +42,7 @@ def append_line(path: Path, line: str, *, max_bytes: int = MAX_BYTES) -> None:
         with suppress(FileNotFoundError):
             if path.stat().st_size + len(data) > max_bytes:
                 _rotate(path)
-        _write(path, os.O_APPEND, data)
+        _append(path, data)
 
 
 def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) -> None:
@@ -53,7 +54,7 @@ def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) 
     with _locked(path.parent):
         document = _read(path)
         if change(document):
-            _replace(path, json.dumps(document, indent=4).encode() + b"\n")
+            replace_private(path, f"{json.dumps(document, indent=4)}\n")
 
 
 def keep_lines(path: Path, keeps: Callable[[bytes], bool]) -> None:
@@ -67,7 +68,7 @@ def keep_lines(path: Path, keeps: Callable[[bytes], bool]) -> None:
                 lines = file.read_bytes().splitlines(keepends=True)
                 kept = [line for line in lines if keeps(line)]
                 if len(kept) < len(lines):
-                    _replace(file, b"".join(kept))
+                    replace_private(file, b"".join(kept))
 
 
 def shared_key(path: Path) -> bytes:
@@ -78,7 +79,7 @@ def shared_key(path: Path) -> bytes:
             if len(key) == 16:
                 return key
         key = secrets.token_bytes(16)
-        _write(path, os.O_TRUNC, key.hex().encode())
+        replace_private(path, key.hex())
         return key
 
 
@@ -103,19 +104,9 @@ def _locked(directory: Path) -> Generator[None, None, None]:
         os.close(descriptor)
 
 
-def _replace(path: Path, data: bytes) -> None:
-    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        _write(fresh, os.O_EXCL, data)
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
-
-
-def _write(path: Path, mode: int, data: bytes) -> None:
-    """Write all of ``data`` or nothing. ``mode`` is a flag of ``os.open``. Raises ``OSError``."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | mode, _PRIVATE)
+def _append(path: Path, data: bytes) -> None:
+    """Append all of ``data`` or nothing. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND, _PRIVATE)
     before = os.fstat(descriptor).st_size
     try:
         rest = memoryview(data)
