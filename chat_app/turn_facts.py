@@ -1,15 +1,18 @@
-"""Facts of a turn beside its text, collected from its events."""
+"""A turn's text with its citations, and the facts beside it, collected from its events."""
 
 from dataclasses import dataclass, field
 
 from chat_app.events import (
     AgentEvent,
+    CitationAdded,
     Notice,
     Outcome,
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
     StatementsChecked,
+    TextDelta,
+    TextReplaced,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
@@ -25,6 +28,8 @@ class TurnFacts:
 
     conversation_id: str = ""
     model: str = ""
+    said: list[str | CitationAdded] = field(default_factory=list[str | CitationAdded])
+    """The pieces of the text and the citations between them, since the last ``TextReplaced``."""
     notices: list[Notice] = field(default_factory=list[Notice])
     tool_outputs: list[FunctionOutput] = field(default_factory=list[FunctionOutput])
     unsupported: tuple[UnsupportedStatement, ...] = ()
@@ -40,6 +45,12 @@ class TurnFacts:
     def collect(self, event: AgentEvent) -> None:
         """Collect what ``event`` says."""
         match event:
+            case TextDelta():
+                self.said.append(event.text)
+            case CitationAdded():
+                self.said.append(event)
+            case TextReplaced():
+                self.said.clear()
             case TurnStarted():
                 self.conversation_id, self.model = event.conversation_id, event.model
             case Notice():
@@ -54,3 +65,8 @@ class TurnFacts:
                 self.outcome, self.answer, self.usage = event.outcome, event.answer, event.usage
             case _:
                 return
+
+    @property
+    def marked(self) -> str:
+        """Return the text so far, with ``[1]`` at each citation."""
+        return "".join(one if isinstance(one, str) else f"[{one.number}]" for one in self.said)

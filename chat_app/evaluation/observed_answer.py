@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
-from chat_app.events import AgentEvent, CitationAdded, Outcome, TextDelta, TextReplaced
+from chat_app.events import CitationAdded, Outcome
 from chat_app.turn_facts import TurnFacts
 
 USER = "evaluation"
@@ -28,13 +28,12 @@ class CitedText:
 class ObservedAnswer(TurnFacts):
     """One turn as the reader saw it."""
 
-    parts: list[CitedText] = field(default_factory=lambda: [CitedText()])
     outcome: Outcome = field(default_factory=lambda: Outcome(kind="failed"))
 
     @property
     def text(self) -> str:
         """Return the whole text."""
-        return "".join(part.text for part in self.parts)
+        return "".join(one for one in self.said if isinstance(one, str))
 
     @property
     def whole(self) -> bool:
@@ -44,28 +43,21 @@ class ObservedAnswer(TurnFacts):
     @property
     def citations(self) -> list[CitationAdded]:
         """Return the citations in the order of the text."""
-        return [citation for part in self.parts for citation in part.cited]
+        return [one for one in self.said if isinstance(one, CitationAdded)]
 
-    def see(self, event: AgentEvent) -> None:
-        """Add what the reader sees of ``event``."""
-        self.collect(event)
-        match event:
-            case TextDelta():
-                self._add(event.text)
-            case TextReplaced():
-                self.parts = [CitedText()]
-            case CitationAdded():
-                self.parts[-1].cited.append(event)
-            case _:
-                return
-
-    def _add(self, text: str) -> None:
-        for line in text.splitlines(keepends=True):
-            last = self.parts[-1]
-            if last.text.endswith("\n") or (last.cited and line.strip(" .,;:|\n")):
-                last = CitedText()
-                self.parts.append(last)
-            last.text += line
+    @property
+    def parts(self) -> list[CitedText]:
+        """Return the lines of the text; one that goes on after citations is cut there."""
+        parts = [CitedText()]
+        for one in self.said:
+            if isinstance(one, CitationAdded):
+                parts[-1].cited.append(one)
+                continue
+            for line in one.splitlines(keepends=True):
+                if parts[-1].text.endswith("\n") or (parts[-1].cited and line.strip(" .,;:|\n")):
+                    parts.append(CitedText())
+                parts[-1].text += line
+        return parts
 
 
 async def ask(
@@ -78,7 +70,7 @@ async def ask(
         answer = ObservedAnswer()
         async with aclosing(agent.consult(text, options)) as events:
             async for event in events:
-                answer.see(event)
+                answer.collect(event)
     await agent.chats.delete(answer.conversation_id, USER)
     return answer
 

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Body, Header, Path, Request, Response
 from pydantic import Field
 
 from chat_app.errors import AsclepiusError
-from chat_app.events import CitationAdded, Notice, Outcome, Reference, TextDelta, TextReplaced, UnsupportedStatement
+from chat_app.events import Notice, Outcome, Reference, UnsupportedStatement
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User
 from chat_app.interface.api.question_start import ConsultBody, begin
@@ -151,16 +151,11 @@ async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
     async for events in turn.events():
         for event in events:
             facts.collect(event)
-            match event:
-                case TextDelta():
-                    length += len(event.text)
-                case TextReplaced():
-                    length = 0
-                    citations.clear()
-                case CitationAdded():
-                    citations.append(PlacedCitation(number=event.number, at=length))
-                case _:
-                    continue
+    for part in facts.said:
+        if isinstance(part, str):
+            length += len(part)
+        else:
+            citations.append(PlacedCitation(number=part.number, at=length))
     return ConsultAnswer(
         turn_id=turn.id,
         conversation_id=facts.conversation_id,

@@ -29,6 +29,7 @@ from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor, TurnLog
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message
+from chat_app.turn_facts import TurnFacts
 
 
 def resumable_conversation(shown: TurnLog) -> str | None:
@@ -80,18 +81,10 @@ def _beyond(said: str, again: str, repeated: Sequence[AgentEvent]) -> Sequence[A
 
 def _spelled(events: Sequence[AgentEvent]) -> str:
     """Return the text and citations since the last ``TextReplaced``, for comparison."""
-    spelled = ""
+    facts = TurnFacts()
     for event in events:
-        match event:
-            case TextReplaced():
-                spelled = ""
-            case TextDelta():
-                spelled += event.text
-            case CitationAdded():
-                spelled += f"\0{event.number} {event.passage.id}\0"
-            case _:
-                continue
-    return spelled
+        facts.collect(event)
+    return "".join(one if isinstance(one, str) else f"\0{one.number} {one.passage.id}\0" for one in facts.said)
 
 
 def _name(event: AgentEvent) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat_app.events import AgentEvent, CitationAdded, Outcome, TextDelta, TextReplaced, TurnStarted
+from chat_app.events import AgentEvent, Outcome, TurnStarted
 from chat_app.interface.conversation.page_options import PageOptions, left_out
 from chat_app.interface.conversation.uploads import files_of
 from chat_app.interface.i18n.translation import say_notice, say_outcome
@@ -25,24 +25,14 @@ class AnswerEnd(TurnFacts):
     options: PageOptions = field(default_factory=PageOptions)
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the selected guidelines by id, as far as they are known."""
-    _plain: list[str] = field(default_factory=list)
     _before: int = 0
     """Characters that were shown before the agent began: about added files."""
 
     def see(self, event: AgentEvent) -> None:
         """Collect the parts of ``event`` that are shown under the answer."""
         self.collect(event)
-        match event:
-            case TextDelta():
-                self._plain.append(event.text)
-            case TextReplaced():
-                self._plain.clear()
-            case CitationAdded():
-                self._plain.append(f"[{event.number}]")
-            case TurnStarted():
-                self._before = len("".join(self._plain))
-            case _:
-                return
+        if isinstance(event, TurnStarted):
+            self._before = len(self.marked)
 
     def element(self, outcome: Outcome, *, under: str, first_part: int = 0) -> ElementDict:
         """Return the element of a turn that ended with ``outcome``, to be shown ``under`` that message.
@@ -66,7 +56,7 @@ class AnswerEnd(TurnFacts):
             "references": [card(reference, language) for reference in references],
             "dropped": self.dropped,
             "unsupported": [one.model_dump(exclude={"reasons"}) for one in self.unsupported],
-            "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
+            "plain": self.marked + (f"\n\n{listed}" if listed else ""),
             "answer_at": self._before,
             "first_part": first_part,
             "answered": iso(self.ids.started_at),
