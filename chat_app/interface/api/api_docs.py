@@ -1,7 +1,9 @@
 """The API's OpenAPI document: how to sign in, what events look like, which problems an operation can answer with."""
 
+import tomllib
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -15,32 +17,9 @@ from chat_app.events import AgentEvent, ModelEvent, Outcome, TextDelta, TurnEnde
 
 Responses = dict[int | str, dict[str, Any]]
 
-DESCRIPTION: Final = """
-Clinical questions, answered from the loaded guidelines and the drug database as the page answers them.
-
-Every operation under `/api/v1` needs the login cookie `access_token`, the same as the page's. `POST /auth/header`
-gives it to the demo user, and to users whom a trusted proxy names; `POST /login` (form fields `username` and
-`password`) gives it to users with a password.
-
-Errors are problem documents (RFC 9457). They never repeat the request. Another user's resources are answered like
-missing ones: 404.
-""".strip()
-
-TAGS: Final[list[dict[str, Any]]] = [
-    {"name": "consult", "description": "Ask, follow the answer, stop it."},
-    {"name": "conversations", "description": "Questions and answers; kept for a while after their last use."},
-    {"name": "sources", "description": "What answers come from."},
-    {"name": "health", "description": "Whether the app runs, and its loaded content."},
-]
-
-_PROBLEMS: Final = {
-    401: "Nobody is signed in.",
-    404: "There is nothing here for you.",
-    413: "The request is too large.",
-    422: "The request is not valid; `errors` names the fields.",
-    429: "Too many questions; `Retry-After` says how many seconds to wait.",
-    503: "A part that is needed does not answer.",
-}
+_TEXTS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("api_docs.toml").read_text("utf-8"))
+_PROBLEMS: Final[dict[int, str]] = {int(status): said for status, said in _TEXTS["problems"].items()}
+CONSULT_EXAMPLES: Final[dict[str, Example]] = _TEXTS["consult_examples"]
 
 
 class ProblemDetails(BaseModel):
@@ -94,29 +73,12 @@ CONSULT: Final[Responses] = {
     **problems(413, 429),
 }
 NOT_FOUND: Final[Responses] = problems(404)
-CONSULT_EXAMPLES: Final[dict[str, Example]] = {
-    "stream": {
-        "summary": "A streamed answer",
-        "value": {"message": "What are the contraindications for ACE inhibitors?"},
-    },
-    "follow_up": {
-        "summary": "A follow-up, as one JSON answer",
-        "value": {
-            "message": "What about in patients with kidney disease?",
-            "conversation_id": "session_" + "0" * 32,
-            "stream": False,
-        },
-    },
-    "comparison": {
-        "summary": "Two models side by side",
-        "value": {"message": "How is asthma diagnosed?", "models": ["small", "large"]},
-    },
-}
 
 
 def document(app: FastAPI) -> None:
     """Give ``app`` its OpenAPI document."""
-    app.title, app.version, app.description, app.openapi_tags = "Asclepius", __version__, DESCRIPTION, TAGS
+    app.title, app.version = "Asclepius", __version__
+    app.description, app.openapi_tags = _TEXTS["description"], _TEXTS["tags"]
     app.license_info = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
     app.openapi = cache(lambda: _completed(FastAPI.openapi(app)))  # type: ignore[method-assign]
 
