@@ -4,6 +4,9 @@ Names are those of Chainlit's queries. Structures are JSON in text columns. Data
 have these tables already, so only what is missing is made.
 """
 
+import tomllib
+from pathlib import Path
+
 from alembic import op
 from sqlalchemy import inspect
 
@@ -12,73 +15,8 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-TABLES: dict[str, dict[str, str]] = {
-    "users": {
-        "id": "TEXT PRIMARY KEY",
-        "identifier": "TEXT NOT NULL UNIQUE",
-        "metadata": "TEXT NOT NULL",
-        "createdAt": "TEXT",
-    },
-    "threads": {
-        "id": "TEXT PRIMARY KEY",
-        "createdAt": "TEXT",
-        "name": "TEXT",
-        "userId": 'TEXT REFERENCES users("id") ON DELETE CASCADE',
-        "userIdentifier": "TEXT",
-        "tags": "TEXT",
-        "metadata": "TEXT",
-        "updatedAt": "TEXT",
-    },
-    "steps": {
-        "id": "TEXT PRIMARY KEY",
-        "name": "TEXT NOT NULL",
-        "type": "TEXT NOT NULL",
-        "threadId": 'TEXT NOT NULL REFERENCES threads("id") ON DELETE CASCADE',
-        "parentId": "TEXT",
-        "streaming": "BOOLEAN",
-        "waitForAnswer": "BOOLEAN",
-        "isError": "BOOLEAN",
-        "metadata": "TEXT",
-        "tags": "TEXT",
-        "input": "TEXT",
-        "output": "TEXT",
-        "createdAt": "TEXT",
-        "command": "TEXT",
-        "start": "TEXT",
-        "end": "TEXT",
-        "generation": "TEXT",
-        "showInput": "TEXT",
-        "language": "TEXT",
-        "indent": "INTEGER",
-        "defaultOpen": "BOOLEAN",
-        "autoCollapse": "BOOLEAN",
-        "modes": "TEXT",
-    },
-    "elements": {
-        "id": "TEXT PRIMARY KEY",
-        "threadId": 'TEXT NOT NULL REFERENCES threads("id") ON DELETE CASCADE',
-        "type": "TEXT",
-        "url": "TEXT",
-        "chainlitKey": "TEXT",
-        "name": "TEXT NOT NULL",
-        "display": "TEXT",
-        "objectKey": "TEXT",
-        "size": "TEXT",
-        "page": "INTEGER",
-        "language": "TEXT",
-        "forId": "TEXT",
-        "mime": "TEXT",
-        "props": "TEXT",
-    },
-    "feedbacks": {
-        "id": "TEXT PRIMARY KEY",
-        "forId": 'TEXT NOT NULL UNIQUE REFERENCES steps("id") ON DELETE CASCADE',
-        "threadId": 'TEXT REFERENCES threads("id") ON DELETE CASCADE',
-        "value": "INTEGER NOT NULL",
-        "comment": "TEXT",
-        "createdAt": "TEXT",
-    },
-}
+TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+"""The type of each column of each table."""
 INDEXES = (
     'CREATE INDEX IF NOT EXISTS threads_of_user ON threads ("userId", "updatedAt")',
     'CREATE INDEX IF NOT EXISTS steps_of_thread ON steps ("threadId", "createdAt")',
