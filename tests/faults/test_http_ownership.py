@@ -99,7 +99,7 @@ async def test_no_route_answers_who_is_not_signed_in(users: str, redis_url: str,
 async def test_no_other_header_signs_anybody_in(users: str, redis_url: str, tmp_path: Path) -> None:
     """Row 35: the cookie is the one way, on every route."""
     async with two_users(users, redis_url, tmp_path) as (running, things), running.client(None) as nobody:
-        token = running.runtime.identity.issue("ana")
+        token = running.runtime.identity.issue_login("ana").token
         forged = jwt.encode({"identifier": "ana"}, "", algorithm="none")
         guessed = jwt.encode({"identifier": "ana"}, "a secret of somebody else, long enough")
         attempts: list[dict[str, str]] = [
@@ -114,7 +114,7 @@ async def test_no_other_header_signs_anybody_in(users: str, redis_url: str, tmp_
             {"cookie": f"token={token}"},
             {"cookie": f"access_token={guessed}"},
             {"cookie": "access_token="},
-            {"cookie": f"access_token={running.runtime.identity.issue('carla')}"},
+            {"cookie": f"access_token={running.runtime.identity.issue_login('carla').token}"},
         ]
         for method, path, _ in await operations(nobody):
             for headers in attempts:

@@ -51,7 +51,7 @@ class Api:
     runtime: Runtime
 
     def client(self, user: str | None = "ana") -> httpx.AsyncClient:
-        cookies = {"access_token": self.runtime.identity.issue(user)} if user else {}
+        cookies = {"access_token": self.runtime.identity.issue_login(user).token} if user else {}
         return httpx.AsyncClient(base_url=self.url, cookies=cookies, timeout=60)
 
 
@@ -117,7 +117,7 @@ async def api(
     async def sign_in(request: Request) -> Response:
         name = runtime.identity.from_headers(request.headers) or ""
         response = Response()
-        response.set_cookie("access_token", runtime.identity.issue(name))
+        response.set_cookie("access_token", runtime.identity.issue_login(name).token)
         return response
 
     app.add_middleware(

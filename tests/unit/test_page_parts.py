@@ -34,14 +34,14 @@ def identity(tmp_path: Path, **server: object) -> Identity:
 
 def test_a_login_is_believed_only_with_this_servers_signature(tmp_path: Path) -> None:
     here, elsewhere = identity(tmp_path / "a"), identity(tmp_path / "b")
-    assert here.from_token(here.issue("demo")) == "demo"
-    for token in (elsewhere.issue("demo"), "", None, "x.y.z", here.issue("demo")[:-2] + "xx"):
+    assert here.from_token(here.issue_login("demo").token) == "demo"
+    for token in (elsewhere.issue_login("demo").token, "", None, "x.y.z", here.issue_login("demo").token[:-2] + "xx"):
         with pytest.raises(Unauthenticated):
             here.from_token(token)
 
 
 def test_the_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
-    token = identity(tmp_path).issue("demo")
+    token = identity(tmp_path).issue_login("demo").token
     assert identity(tmp_path).from_token(token) == "demo"
     assert (tmp_path / "auth_secret").stat().st_mode & 0o077 == 0
 
@@ -49,7 +49,7 @@ def test_the_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path)
 def test_a_user_who_was_taken_out_of_the_settings_is_out(tmp_path: Path) -> None:
     hashed = hash_password("right")
     both = identity(tmp_path, auth="password", users=f"ada:{hashed},bob:{hashed}")
-    token = both.issue("bob")
+    token = both.issue_login("bob").token
     assert both.from_token(token) == "bob"
     with pytest.raises(Unauthenticated):
         identity(tmp_path, auth="password", users=f"ada:{hashed}").from_token(token)

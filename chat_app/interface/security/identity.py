@@ -134,14 +134,11 @@ class Identity:
 
     def issue_login(self, name: str, roles: Sequence[Role] = ()) -> Login:
         """Return a new login of ``name``, with ``roles`` besides those that the settings give."""
-        return Login(name, self.issue(name, roles), time.time(), tuple(roles))
-
-    def issue(self, name: str, roles: Sequence[Role] = ()) -> str:
-        """Return a login token for ``name`` in Chainlit's format."""
         now = datetime.now(UTC)
         claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": login_metadata(roles)}
         claims |= {"iat": now, "exp": now + LOGIN_LASTS}
-        return jwt.encode(claims, self.secret, algorithm="HS256")
+        # The token is in Chainlit's format.
+        return Login(name, jwt.encode(claims, self.secret, algorithm="HS256"), time.time(), tuple(roles))
 
     def cookie_of(self, login: Login) -> str:
         """Return the value of the ``Set-Cookie`` header that signs a browser in."""
