@@ -9,8 +9,7 @@ from fastapi import APIRouter, Response
 
 from chat_app.events import Outcome
 from chat_app.interface.api.dependencies import OwnThread, ReaderLanguage, ServedRuntime, User
-from chat_app.interface.i18n.locale_formats import date_and_time
-from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_outcome
+from chat_app.interface.i18n.translation import ENGLISH, Language, date_and_time, say, say_outcome
 from chat_app.interface.rendering.turn_steps import COLUMN, GOES_ON
 from tools.language.quotable_units import squeeze
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
-from chat_app.interface.i18n.locale_formats import own_name
-from chat_app.interface.i18n.translation import ENGLISH, Language, say
+from chat_app.interface.i18n.translation import ENGLISH, Language, own_name, say
 from chat_app.settings import Settings
 
 MOST_DOCUMENTS = 200

@@ -1,4 +1,4 @@
-"""Texts for readers by message id, from the gettext catalogues in ``locale``.
+"""Texts for readers by message id, from the gettext catalogues in ``locale``; numbers and dates as readers write them.
 
 A language is one folder with a ``.po`` file; adding it needs no code. Ids are codes such as ``outcome.stopped``, never
 English sentences. Only the phrases of tools, which any installation may add, are found by their English text. English
@@ -8,18 +8,20 @@ is the fallback. Text from a source, a model or a reader is never translated.
 import gettext
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Final
 
 from babel import Locale, negotiate_locale
+from babel.dates import format_datetime, format_timedelta
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+from babel.numbers import format_decimal
 
 from chat_app.events import Notice, Outcome
-from chat_app.interface.i18n.locale_formats import shown_value
 from tools.errors import ToolErrorCode
 from tools.types import Phrase
 
@@ -132,6 +134,35 @@ def script_texts(language: Language) -> dict[str, str | dict[str, str]]:
 def _filled(language: Language, text: str, values: Mapping[str, str | float]) -> str:
     def value(place: re.Match[str]) -> str:
         name = place[1]
-        return shown_value(language, name, values[name]) if name in values else place[0]
+        return _shown_value(language, name, values[name]) if name in values else place[0]
 
     return _PLACEHOLDER.sub(value, text)
+
+
+def _shown_value(language: Language, name: str, value: str | float) -> str:
+    """Format the value of the placeholder ``name``: ``20,000``, or for one named ``seconds`` ``2 minutes``."""
+    if isinstance(value, str):
+        return value
+    if name == "seconds":
+        return format_timedelta(timedelta(seconds=value), threshold=1.5, locale=language)
+    return format_decimal(value, locale=language)
+
+
+def elapsed(language: Language, milliseconds: float) -> str:
+    """Format the time of a tool call, on one line: ``40 ms``, ``1.2 s``."""
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f}\u00a0ms"
+    return f"{format_decimal(milliseconds / 1000, '#,##0.0', locale=language)}\u00a0s"
+
+
+def own_name(language: str) -> str:
+    """Return the name of a language in itself, such as ``Deutsch``."""
+    return str(Locale.parse(language).display_name).capitalize()
+
+
+def date_and_time(language: Language, iso: str) -> str:
+    """Format an ISO 8601 time; text that is none stays as it is."""
+    try:
+        return format_datetime(datetime.fromisoformat(iso), "long", locale=language)
+    except ValueError:
+        return iso

@@ -7,8 +7,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from chat_app.interface.conversation.uploads import MAY_SHARE, OWN
-from chat_app.interface.i18n.locale_formats import elapsed
-from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_phrase, say_tool_error
+from chat_app.interface.i18n.translation import ENGLISH, Language, elapsed, say, say_phrase, say_tool_error
 from chat_app.interface.markdown.markdown_text import cell, literal, short, table
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
