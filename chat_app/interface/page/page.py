@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -19,6 +19,7 @@ from chainlit.session import WebsocketSession, ws_sessions_id
 from chat_app.events import AgentEvent
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
+from chat_app.interface.history.branches import MAIN, conversations_of, forget, fork, is_conversation_key
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.pace import Pace
@@ -193,6 +194,38 @@ class ChatPage:
             # Also without a selection, because the panel lists the files to choose from.
             chosen = question.options_now().documents
             await change(self.runtime, session, {"documents": chosen}, shown=False)
+
+    async def edit(self, session: WebsocketSession, message_id: str, text: str) -> None:
+        """Delete the messages after the question and ask the edited one in its place, going on from before it."""
+        owner, thread_id = owner_of(session), session.thread_id
+        await self.runtime.turns.save_ended(thread_id, owner or "")
+        thread = await self.runtime.history.get_thread(thread_id)
+        if owner is None or thread is None or thread.get("userIdentifier") != owner:
+            return
+        if self.runtime.turns.of_thread(thread_id, owner) or await self.runtime.elsewhere.of_thread(thread_id, owner):
+            await toast(session, "toast.edit_wait", "warning")
+            return
+        steps = [cast("dict[str, Any]", step) for step in thread["steps"] or []]
+        at = next((i for i, s in enumerate(steps) if s["id"] == message_id and s["type"] == "user_message"), None)
+        if at is None:
+            return
+        later = [str(step["id"]) for step in steps[at + 1 :]]
+        await self.runtime.history.delete_steps(later)
+        await self._go_on_from(owner, thread_id, before=str(steps[at]["output"]))
+        for other in sessions_of(thread_id, owner):
+            for step_id in later:
+                await emit(other, "delete_message", {"id": step_id})
+            await emit(other, "update_message", {**steps[at], "output": text, "feedback": None})
+        await self.ask(session, message_id, text)
+
+    async def _go_on_from(self, owner: str, thread_id: str, *, before: str) -> None:
+        app, history = await self.runtime.ready(), self.runtime.history
+        known = await history.metadata_of(thread_id)
+        forked = await fork(app.sessions, known.get(MAIN), owner, before=before)
+        # Branches below the edited question are deleted: all models continue from the copy.
+        left = {key: None for key in known if is_conversation_key(key)}
+        await history.save_turn(thread_id, metadata={**left, MAIN: forked})
+        await forget(app.sessions, owner, set(conversations_of(known)))
 
     async def _begin(
         self, session: WebsocketSession, question: PageQuestion, files: Sequence[Mapping[str, Any]]

@@ -29,7 +29,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from chat_app.errors import AuditUnavailable
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import without_messages
-from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_settings import change, show_panel
 from chat_app.interface.page.recent_turns import SHOW_EARLIER
@@ -166,7 +165,7 @@ async def _edit(page: ChatPage, sid: str, payload: Any) -> None:
     async with _changing.setdefault(sid, asyncio.Lock()):
         session = await _signed_in(page, sid)
     if session:
-        _begin(session, edit_question(page, session, str(given.id), _cut(page, given.output)))
+        _begin(session, page.edit(session, str(given.id), _cut(page, given.output)))
 
 
 def _cut(page: ChatPage, text: str) -> str:
