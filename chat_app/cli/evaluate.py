@@ -1,19 +1,16 @@
 """``asclepius eval``: measure search, citations and clinical safety with files of questions."""
 
-import os
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import BaseModel
 
 from chat_app.cli import shell
 from chat_app.cli.progress import progress_bars
-from chat_app.settings import Settings
 
 app = typer.Typer(help="Measure search and citations with files of questions.", no_args_is_help=True)
 
@@ -157,10 +154,13 @@ async def answers(
 ) -> None:
     """Ask each question; check that the answer holds the fact, cites it, and claims nothing where there is none."""
     from chat_app.evaluation.answer_evaluation import evaluate_answers, read_answer_questions
+    from chat_app.evaluation.question_files import guideline_folder
 
     questions = read_answer_questions(file)[:limit]
-    with _temporary_data(guidelines) as folder:
-        async with shell.opened() as asclepius:
+    with TemporaryDirectory(prefix="asclepius-") as scratch:
+        folder = guideline_folder(guidelines, Path(scratch)) if guidelines else None
+        own: dict[str, dict[str, Any]] = {"storage": {"data_dir": f"{scratch}/data"}, "offline": {"load_demo": False}}
+        async with shell.opened(**(own if folder else {})) as asclepius:
             with progress_bars() as show:
                 if folder is not None:
                     loaded = await asclepius.guidelines.add_folder(folder)
@@ -173,25 +173,6 @@ async def answers(
     print_report(report, (f"{miss.what}: {miss.question}" for miss in report.misses), json=json)
 
 
-@contextmanager
-def _temporary_data(guidelines: Path | None) -> Generator[Path | None, None, None]:
-    """Point the settings at an empty data directory, and yield the folder with the guidelines to load into it."""
-    if guidelines is None:
-        yield None
-        return
-    from chat_app.evaluation.question_files import guideline_folder
-    from tools.errors import SourceRejected
-
-    with TemporaryDirectory(prefix="asclepius-") as folder:
-        os.environ["ASCLEPIUS_DATA_DIR"] = f"{folder}/data"
-        os.environ["ASCLEPIUS_LOAD_DEMO"] = "false"
-        try:
-            loaded = guideline_folder(guidelines, Path(folder))
-        except SourceRejected as error:
-            shell.fail(str(error))
-        yield loaded
-
-
 @shell.command(app)
 async def interactions(
     file: Annotated[Path, typer.Argument(help="JSON lines of annotated labels.", exists=True)],
@@ -201,18 +182,15 @@ async def interactions(
     json: shell.Json = False,
 ) -> None:
     """Load labels into a scratch database, and check every documented pair, called and asked in ordinary words."""
-    from chat_app.bootstrap import open_app
     from chat_app.evaluation import interaction_evaluation as evaluation
-    from chat_app.tracing import guard_logs
 
-    guard_logs()
     labels = evaluation.read_labels(file)
     kinds = (*evaluation.KINDS, "Drug_Class") if classes else evaluation.KINDS
     cases = evaluation.cases_of(labels, kinds)[:limit]
     with TemporaryDirectory() as folder:
         # A scratch database: the data loaded for care are neither searched nor changed.
         own = {"data_dir": folder, "milvus_uri": None, "redis_url": None, "database_url": None}
-        async with open_app(Settings(storage=own), on_progress=shell.note_if_terminal) as asclepius:
+        async with shell.opened(storage=own) as asclepius:
             await asclepius.warm_up()
             await asclepius.drugs.import_paths([evaluation.write_formulary(labels, cases, Path(folder))])
             with progress_bars() as show:

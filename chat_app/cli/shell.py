@@ -67,10 +67,10 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
     return register
 
 
-def settings() -> Settings:
-    """Return the validated settings, or exit with a sentence."""
+def settings(**sections: dict[str, Any]) -> Settings:
+    """Return the validated settings, whose ``sections`` win over the environment, or exit with a sentence."""
     try:
-        loaded = Settings()
+        loaded = Settings(**sections)
         loaded.check()
     except AsclepiusError as error:
         fail(str(error))
@@ -81,11 +81,11 @@ def settings() -> Settings:
     return loaded
 
 
-def _guarded_settings() -> Settings:
+def _guarded_settings(**sections: dict[str, Any]) -> Settings:
     from chat_app.tracing.log_guard import guard_logs
 
     guard_logs()
-    return settings()
+    return settings(**sections)
 
 
 def shell_user(settings: Settings) -> str:
@@ -134,11 +134,11 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     Console(highlight=False, markup=False).print(table)
 
 
-def opened() -> AbstractAsyncContextManager[App]:
-    """Open the app; use the services of a running ``asclepius serve`` if there is one."""
+def opened(**sections: dict[str, Any]) -> AbstractAsyncContextManager[App]:
+    """Open the app; use the services of a running ``asclepius serve`` if there is one. See ``settings``."""
     from chat_app.bootstrap import open_app
 
-    return open_app(_guarded_settings(), on_progress=note_if_terminal)
+    return open_app(_guarded_settings(**sections), on_progress=note_if_terminal)
 
 
 @asynccontextmanager
