@@ -4,6 +4,7 @@ Both compare text case-insensitively in every script, and their errors never con
 """
 
 import asyncio
+import re
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -39,6 +41,12 @@ _SETUP_LOCK: Final = 6_115_202_611
 
 # Parsing a statement takes longer than running most of them.
 statement: Final = lru_cache(maxsize=256)(text)
+
+
+def named_statements(file: Path) -> dict[str, str]:
+    """Return the statements of ``file``, without its comments, by the names in its lines ``-- name: NAME``."""
+    named = re.findall(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", file.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return {name: re.sub(r"^--.*\n", "", query, flags=re.MULTILINE).strip() for name, query in named}
 
 
 def database_url(given: str) -> URL:

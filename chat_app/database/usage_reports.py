@@ -2,23 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from chat_app.database.database_engine import rows_of
+from chat_app.database.database_engine import named_statements, rows_of
 from tools.types import Frozen
 
-_FEEDBACK: Final = """SELECT f."forId", f."threadId", f."value", f."comment", f."createdAt", t."userIdentifier"
-    FROM feedbacks f JOIN threads t ON t."id" = f."threadId" ORDER BY f."createdAt", f."id\""""
-_STEPS: Final = 'SELECT "id", "parentId" FROM steps WHERE "threadId" = :thread'
-_ELEMENTS: Final = 'SELECT "forId", "props" FROM elements WHERE "threadId" = :thread'
-_QUESTIONS: Final = """SELECT substr(s."createdAt", 1, 10) AS day, count(*) AS questions,
-    count(DISTINCT t."userIdentifier") AS users, count(DISTINCT s."threadId") AS conversations
-    FROM steps s JOIN threads t ON t."id" = s."threadId" WHERE s."type" = 'user_message' AND s."createdAt" >= :since
-    GROUP BY 1 ORDER BY 1"""
-_RATINGS: Final = """SELECT substr("createdAt", 1, 10) AS day, sum("value") AS helpful, count(*) AS rated
-    FROM feedbacks WHERE "createdAt" >= :since GROUP BY 1"""
+_SQL: Final = named_statements(Path(__file__).with_suffix(".sql"))
 
 
 class RatedAnswer(Frozen):
@@ -58,15 +50,15 @@ class UsageOfDay(Frozen):
 async def rated_answers(engine: AsyncEngine, *, latest: int = 0) -> list[RatedAnswer]:
     """Return all ratings, or the ``latest`` ones, oldest first."""
     async with engine.connect() as connection:
-        given = await rows_of(connection, _FEEDBACK)
+        given = await rows_of(connection, _SQL["feedback"])
         return [await _rated(connection, row) for row in given[-latest:]]
 
 
 async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:
     """Return the days with questions from the date ``since`` (ISO 8601) on."""
     async with engine.connect() as connection:
-        days = await rows_of(connection, _QUESTIONS, since=since)
-        ratings = {row["day"]: row for row in await rows_of(connection, _RATINGS, since=since)}
+        days = await rows_of(connection, _SQL["questions"], since=since)
+        ratings = {row["day"]: row for row in await rows_of(connection, _SQL["ratings"], since=since)}
     found: list[UsageOfDay] = []
     for day in days:
         rating = ratings.get(day["day"], {"helpful": 0, "rated": 0})
@@ -76,8 +68,10 @@ async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:
 
 
 async def _rated(connection: AsyncConnection, given: Mapping[str, Any]) -> RatedAnswer:
-    parents = {step["id"]: step["parentId"] for step in await rows_of(connection, _STEPS, thread=given["threadId"])}
-    elements = await rows_of(connection, _ELEMENTS, thread=given["threadId"])
+    parents = {
+        step["id"]: step["parentId"] for step in await rows_of(connection, _SQL["steps"], thread=given["threadId"])
+    }
+    elements = await rows_of(connection, _SQL["elements"], thread=given["threadId"])
     # The end of each answer knows its question, its whole text and its references.
     of_answer = [element["props"] for element in elements if given["forId"] in _upwards(element["forId"], parents)]
     ends = [json.loads(props) if isinstance(props, str) else props or {} for props in of_answer]

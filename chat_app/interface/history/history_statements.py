@@ -1,14 +1,15 @@
-"""SQL of the history for SQLite and PostgreSQL: queries and upserts."""
+"""Queries and upserts of the history, from ``history.sql``."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import compress, groupby
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, text
 
-from chat_app.database.database_engine import statement
+from chat_app.database.database_engine import named_statements, statement
 from chat_app.interface.history.history_rows import (
     ELEMENT_COLUMNS,
     STEP_COLUMNS,
@@ -19,69 +20,17 @@ from chat_app.interface.history.history_rows import (
 )
 from chat_app.interface.security.identity import NotOwner, owns
 
-# Steps of the same millisecond follow what contains them: the page drops a step that comes before its parent.
-STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
-    FROM steps s LEFT JOIN feedbacks f ON f."forId" = s."id"
-    WHERE s."threadId" = :id ORDER BY s."createdAt", CASE s."type" WHEN 'user_message' THEN 1
-    WHEN 'run' THEN 2 WHEN 'llm' THEN 3 WHEN 'tool' THEN 4 WHEN 'undefined' THEN 5 ELSE 6 END"""
-_OWNER = """SELECT r."id", t."userIdentifier" AS value FROM {} r JOIN threads t ON t."id" = r."threadId"
-    WHERE r."id" IN :ids"""
+_SQL: Final = named_statements(Path(__file__).with_name("history.sql"))
+STEPS, UPSERT_FEEDBACK = _SQL["steps"], _SQL["upsert_feedback"]
+FOUND, AFTER_CURSOR, NEWEST_FIRST = _SQL["found"], _SQL["after_cursor"], _SQL["newest_first"]
+SEARCH: Final = f"""(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR {FOUND} IS NOT NULL)"""
+DELETE_THREAD, DELETE_STEP = _SQL["delete_thread"].split(";"), _SQL["delete_step"].split(";")
 # What is looked up by id, for all who wait at once.
-VALUES_OF = {
-    kind: text(query).bindparams(bindparam("ids", expanding=True))
-    for kind, query in {
-        "metadata": 'SELECT "id", "metadata" AS value FROM threads WHERE "id" IN :ids',
-        "thread": 'SELECT "id", "userIdentifier" AS value FROM threads WHERE "id" IN :ids',
-        "step": _OWNER.format("steps"),
-        "element": _OWNER.format("elements"),
-        "feedback": _OWNER.format("feedbacks"),
-    }.items()
+VALUES_OF: Final = {
+    kind: text(_SQL[f"value_of_{kind}"]).bindparams(bindparam("ids", expanding=True))
+    for kind in ("metadata", "thread", "step", "element", "feedback")
 }
-# The first message with the words, or null. A question does not count where the name, which is mostly that question,
-# has the words.
-FOUND = """(SELECT s."output" FROM steps s WHERE s."threadId" = t."id"
-    AND s."type" IN ('user_message', 'assistant_message', 'llm')
-    AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!'
-    AND (s."type" != 'user_message' OR LOWER(COALESCE(t."name", '')) NOT LIKE :search ESCAPE '!')
-    ORDER BY s."createdAt" LIMIT 1)"""
-SEARCH = f"""(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR {FOUND} IS NOT NULL)"""
-AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
-NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'
-DELETE_THREAD = (
-    'DELETE FROM feedbacks WHERE "threadId" = :id',
-    'DELETE FROM elements WHERE "threadId" = :id',
-    'DELETE FROM steps WHERE "threadId" = :id',
-    'DELETE FROM threads WHERE "id" = :id',
-)
-DELETE_STEP = (
-    'DELETE FROM feedbacks WHERE "forId" = :id',
-    'DELETE FROM elements WHERE "forId" = :id',
-    'DELETE FROM steps WHERE "id" = :id',
-)
-UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
-    VALUES (:id, :for, :thread, :value, :comment, :at)
-    ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
-_ADD_USER = """INSERT INTO users ("id", "identifier", "metadata", "createdAt") VALUES (:id, :owner, '{}', :at)
-    ON CONFLICT ("identifier") DO NOTHING"""
-_LONGEST_NAME = 120
-# An owner never changes, so that nobody can take over a thread by naming it; who claims it as ``owner`` changes nothing
-# of another user's.
-_UPSERT_THREAD = """INSERT INTO threads
-    ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
-    VALUES (:id, :now, :now, COALESCE(:name, :title),
-        COALESCE(:user, (SELECT "id" FROM users WHERE "identifier" = :owner)),
-        COALESCE(:owner, (SELECT "identifier" FROM users WHERE "id" = :user)), :tags, :metadata)
-    ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
-        "name" = COALESCE(:name, threads."name", :title), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
-        "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
-        "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}
-    WHERE :owner IS NULL OR COALESCE(threads."userIdentifier", :owner) = :owner"""
-# In the statement itself: two writers that read first would lose one another's keys. A null takes its key away.
-_MERGED = {
-    "sqlite": """json_patch(COALESCE(threads."metadata", '{}'), :patch)""",
-    "postgresql": """CAST(jsonb_strip_nulls(CAST(COALESCE(threads."metadata", '{}') AS jsonb)
-        || CAST(:patch AS jsonb)) AS text)""",
-}
+_LONGEST_NAME: Final = 120
 
 
 class TurnRows(NamedTuple):
@@ -101,7 +50,7 @@ def write_turns(connection: Connection, turns: Sequence[TurnRows]) -> list[Excep
     owners = sorted({turn.owner for turn in turns if turn.owner is not None})
     if owners:
         users = [{"id": str(uuid4()), "owner": owner, "at": now()} for owner in owners]
-        connection.execute(statement(_ADD_USER), users)
+        connection.execute(statement(_SQL["add_user"]), users)
     upsert_threads(connection, [thread_values(turn) for turn in turns])
     known: dict[str, str] = {}
     if owners:
@@ -132,10 +81,10 @@ def thread_values(turn: TurnRows, *, name: str | None = None, user: str | None =
 
 def upsert_threads(connection: Connection, rows: Sequence[Row]) -> None:
     """Insert or update conversations; one of another user than its ``owner`` stays as it is."""
-    merged = _MERGED[connection.dialect.name]
+    query = _SQL["upsert_thread"].replace("{merged}", _SQL[f"merged_{connection.dialect.name}"])
     # In one order, so that two writers never wait for each other.
     ordered = sorted(rows, key=lambda row: str(row["id"]))
-    connection.execute(statement(_UPSERT_THREAD.replace("{merged}", merged)), ordered)
+    connection.execute(statement(query), ordered)
 
 
 def _upsert(connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
