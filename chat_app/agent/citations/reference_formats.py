@@ -106,7 +106,7 @@ def ris(reference: Reference) -> str:
 
 def demo_note(passage: Passage) -> str:
     """Return that ``passage`` is demonstration content and the label it summarises; empty for other passages."""
-    url = _web_address(passage.summarises)
+    url = web_address(passage.summarises)
     origin = f". Summarised from: {url} ({_version(passage.version)})" if url else ""
     return f"{DEMO}{origin}" if passage.is_demo else ""
 
@@ -163,12 +163,12 @@ def _pdf_page(passage: Passage) -> str:
 
 
 def _own_address(passage: Passage) -> str:
-    return "" if passage.is_demo else _web_address(passage.url or "")
+    return "" if passage.is_demo else web_address(passage.url)
 
 
-def _web_address(address: str) -> str:
-    """Return ``address`` if it is one of the web; nothing else becomes a link."""
-    url = _line(address)
+def web_address(address: str | None) -> str:
+    """Return ``address`` if it is one of the web, else an empty text: nothing else becomes a link."""
+    url = _line(address or "")
     return url if url.lower().startswith(("https://", "http://")) else ""
 
 

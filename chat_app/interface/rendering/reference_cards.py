@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from chat_app.agent.citations.reference_formats import formatted, vancouver
+from chat_app.agent.citations.reference_formats import formatted, vancouver, web_address
 from chat_app.events import Reference
 from chat_app.interface.i18n.translation import Language, say
 from tools.language.quotes import marked_segments
@@ -19,7 +19,7 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "number": reference.number,
         "passage_id": passage.id,
         "section": reference.section,
-        "url": web_address(passage.url),
+        "url": web_address(passage.url) or None,
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),
         "demo": say(language, "references.demo") if passage.is_demo else "",
@@ -27,11 +27,6 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "strength": "; ".join(reference.strengths),
         "citation": vancouver(reference),
     }
-
-
-def web_address(url: str | None) -> str | None:
-    """Return ``url`` if it is an address of the web; nothing else becomes a link."""
-    return url if url and url.startswith(("https://", "http://")) else None
 
 
 def where(reference: Reference, language: Language = "en") -> str:

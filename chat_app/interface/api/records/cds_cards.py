@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 
 from pydantic import BaseModel, Field
 
+from chat_app.agent.citations.reference_formats import web_address
 from chat_app.interface.api.records.order_check import OrderCheck, PairFinding
 from chat_app.interface.i18n.translation import Language, say
 from chat_app.interface.markdown.markdown_text import literal, short
-from chat_app.interface.rendering.reference_cards import web_address
 from tools.drug_database import DataSource
 from tools.drug_database.labels.interaction_parties import Party
 from tools.drug_database.labels.interactions import Statement
@@ -167,4 +167,4 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _source(source: DataSource) -> CardSource:
-    return CardSource(label=source.title, url=web_address(source.url))
+    return CardSource(label=source.title, url=web_address(source.url) or None)

@@ -10,8 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from pydantic import BaseModel
 
-from chat_app.agent.citations.reference_formats import demo_note
-from chat_app.interface.rendering.reference_cards import web_address
+from chat_app.agent.citations.reference_formats import demo_note, web_address
 from tools.types import Passage
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
@@ -104,7 +103,7 @@ def feed_entries(passages: Iterable[Passage], base: str, page: str) -> list[Feed
 def _address(passage: Passage, base: str) -> str:
     if passage.kind == "guideline":
         return f"{base}/passages/{quote(passage.id)}"
-    return web_address(passage.url) or ""
+    return web_address(passage.url)
 
 
 def _updated(version: str) -> str:
