@@ -125,7 +125,30 @@ async def test_an_unknown_name_is_said_and_searched_in_the_labels(drugs: DrugDat
     assert [one["name"] for one in output.output["unknown"]] == ["unobtainium"]
     notes = {tuple(pair["medicines"]): pair["note"] for pair in output.output["pairs"]}
     assert len(notes) == 3
-    assert notes["warfarin", "unobtainium"].startswith("unobtainium is not in the drug database")
+    assert notes["warfarin", "unobtainium"] == "unobtainium is no known name: it was not checked."
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("sertaline", "sertraline"), ("methotraxate", "methotrexate"), ("lithum", "lithium")]
+)
+async def test_a_name_that_can_only_be_a_misspelling_is_checked_and_said(
+    drugs: DrugDatabase, typed: str, meant: str
+) -> None:
+    output = await call(drugs, "check_drug_interactions", names=[typed, "ibuprofen"])
+    assert isinstance(output.output, dict)
+    assert output.output["unknown"] == []
+    assert output.output["pairs"][0]["medicines"] == [meant, "ibuprofen"]
+    assert output.output["pairs"][0]["note"].startswith(f"{typed} was read as {meant}.")
+    assert output.output["results"]
+
+
+@pytest.mark.parametrize("typed", ["citlopram", "rifamyin", "lancosamide"])
+async def test_a_name_that_two_medicines_are_spelt_like_is_asked_about(drugs: DrugDatabase, typed: str) -> None:
+    output = await call(drugs, "check_drug_interactions", names=[typed, "warfarin"])
+    assert isinstance(output.output, dict)
+    assert [one["name"] for one in output.output["unknown"]] == [typed]
+    assert output.output["pairs"][0]["note"] == f"{typed} is no known name: it was not checked."
+    assert output.output["results"] == []
 
 
 async def test_a_multi_word_name_is_checked_whole(drugs: DrugDatabase) -> None:
@@ -193,6 +216,9 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
         ("sertraline ok with Nardil?", ["Nardil"]),
         ("Klor-Con and Aldactone", ["Klor-Con"]),
         ("Xarelto with Foozium", ["Foozium"]),
+        ("may a patient on lithum get ibuprofen?", ["lithum"]),
+        ("rifampicn with apixiban", ["apixiban", "rifampicn"]),
+        ("sertaline dose", []),
         ("lisinopril, foozium, metformin", ["foozium"]),
         ("lisinopril in foozia", []),
         ("warfarin, foozium and fever", ["foozium"]),

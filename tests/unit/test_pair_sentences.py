@@ -62,3 +62,19 @@ def test_the_gravest_sentence_on_a_pair_leads() -> None:
     mild, grave = "ACE inhibitors are combined with ARBs in trials.", "Do not combine an ACE inhibitor with an ARB."
     answer = answer_on(("ramipril", "losartan"), [mild, grave])
     assert answer.index(grave) < answer.index(mild)
+
+
+def test_what_labels_say_leads_where_a_name_is_misspelt_as_typed() -> None:
+    hit = {"generic_name": "tramadol", "matched": {"how": "exact", "on": "tramadol"}}
+    found = {"results": [hit], "did_you_mean": ["sertraline"], "also_named": ["sertaline"]}
+    said = "Tramadol raises the risk with sertraline."
+    row = {"label_of": "sertraline", "about": "tramadol", "severity": "monitor", "label": {"interactions": [said]}}
+    pair = {"medicines": ["tramadol", "sertraline"], "note": "sertaline was read as sertraline."}
+    passage = {"text": "Serotonin syndrome is an emergency with tramadol.", "cite": "[1]"}
+    outputs = [
+        ToolOutput("search_drug_database", "{}", json.dumps(found)),
+        ToolOutput("search", "{}", json.dumps({"passages": [passage]})),
+        ToolOutput("check", "{}", json.dumps({"pairs": [pair], "results": [row]})),
+    ]
+    answer = compose("tramadol with sertaline serotonin syndrome", gather(outputs)).text
+    assert answer.index(said) < answer.index("was read as") < answer.index("Serotonin syndrome is an emergency")

@@ -131,15 +131,17 @@ class Searcher:
         records = self.records(client, state, [state.index.keys[one.entry] for one in reading.candidates[:most]])
         found = [(one, records.get(state.index.keys[one.entry])) for one in reading.candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
+        expanded = state.expander.expand(query.name).expansions
         return DrugSearchResult(
             query=query,
             hits=hits,
             did_you_mean=reading.did_you_mean,
             note=" ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)]),
             absent=not hits and bool(reading.notes),
+            misspelt=reading.misspelt,
             also_named=(
                 *past_limit(state.index, reading.candidates, hits),
-                *named_beside(state.index, question, state.expander.expand(query.name).expansions, query.name, hits),
+                *named_beside(state.index, question, expanded, query.name, hits, misspelt=reading.misspelt),
             ),
         )
 

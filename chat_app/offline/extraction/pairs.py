@@ -72,7 +72,8 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
 
 
 def _names(evidence: Evidence) -> set[str]:
-    return {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs)))} - {""}
+    typed = (lookup.also_named for lookup in evidence.lookups)
+    return {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs), *typed))} - {""}
 
 
 def _tells_together(question: Question, evidence: Evidence) -> bool | None:

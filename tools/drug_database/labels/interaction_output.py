@@ -15,7 +15,7 @@ from tools.drug_database.labels.pair_notes import PairNotes
 from tools.drug_database.labels.record_rendering import alias_notes, named_record, section_passage
 from tools.drug_database.labels.severity import SEVERITIES, Severity
 from tools.drug_database.names.aliases import aliases
-from tools.drug_database.records.drug_record import SECTION_TITLES
+from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord
 from tools.drug_database.records.queries import DrugSearchResult
 from tools.language.figures import written_figures
 from tools.types import Passage, Phrase, ToolResult
@@ -50,7 +50,7 @@ def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") 
     unknown = [
         result
         for result in found
-        if named_record(result) is None and not result.absent and not unlisted(result.query.name).is_class
+        if _record(result) is None and not result.absent and not unlisted(result.query.name).is_class
     ]
     data: dict[str, JsonValue] = {
         "pairs": pairs,
@@ -70,6 +70,8 @@ def _combined(readings: Sequence[Sequence[Party]]) -> Iterator[tuple[Party, Part
 def parties_of(result: DrugSearchResult, notes: PairNotes) -> list[Party]:
     """Return the medicine that was found, or every meaning of an ambiguous abbreviation."""
     first = party_of(result)
+    if first.record and named_record(result) is None:
+        return [replace(first, note=notes.read_as(result.query.name, result.did_you_mean[0]))]
     on = result.hits[0].matched.on if first.record else ""
     alias = aliases().name(on)
     if alias is None or len(alias.names) == 1:
@@ -81,12 +83,18 @@ def parties_of(result: DrugSearchResult, notes: PairNotes) -> list[Party]:
 
 def party_of(result: DrugSearchResult) -> Party:
     """Return the medicine that was found, with the labels of a named brand first; else a party of the bare name."""
-    record = named_record(result)
+    record = _record(result)
     if record is None:
         return unlisted(result.query.name, [hit.record for hit in result.hits if hit.matched.how == "class"])
     named = result.hits[0].matched.on.casefold()
     labels = sorted(record.labels, key=lambda label: label.brand_name.casefold() != named)
     return medicine(record.model_copy(update={"labels": tuple(labels)}))
+
+
+def _record(result: DrugSearchResult) -> DrugRecord | None:
+    """Return the medicine that was named, or of whose name the text can only be a misspelling."""
+    meant = result.did_you_mean[0] if result.misspelt else ""
+    return named_record(result) or next((hit.record for hit in result.hits if hit.matched.on == meant), None)
 
 
 def _identity(party: Party) -> str:

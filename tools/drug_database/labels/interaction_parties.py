@@ -8,6 +8,7 @@ from typing import Final
 from tools.drug_database.labels.label_terms import EnzymeRole, PhraseIndex, label_terms, tokens
 from tools.drug_database.names.aliases import Aliases, aliases, singular
 from tools.drug_database.names.name_keys import base_moiety, class_name
+from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.language.folding import fold_name
 from tools.language.inn_stems import names_medicine
@@ -40,6 +41,12 @@ class Party:
     """Medicines of the class, whose labels are read."""
     note: str = ""
     """A warning about the name that was typed, such as its other meaning."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Return whether no vocabulary knows its name: that a label does not have it says nothing."""
+        known = self.record or self.is_class or self.groups or aliases().name(self.name)
+        return not (known or known_name(self.name))
 
     def named_in(self, sentence: str) -> tuple[str, ...]:
         """Return the names of the medicine that ``sentence`` uses."""

@@ -25,9 +25,15 @@ _JOINS: Final = frozenset("+,/&") | JOINING - {"in"}
 
 
 def named_beside(
-    index: NameIndex, question: TypedQuery, expanded: Sequence[Expansion], text: str, hits: Sequence[DrugHit]
+    index: NameIndex,
+    question: TypedQuery,
+    expanded: Sequence[Expansion],
+    text: str,
+    hits: Sequence[DrugHit],
+    *,
+    misspelt: Collection[str],
 ) -> tuple[str, ...]:
-    """Return the classes, foods, herbs and unlisted medicines in ``text`` that are none of the medicines found.
+    """Return the classes, foods, herbs and unlisted or misspelt medicines in ``text``: none of the medicines found.
 
     A word that no vocabulary holds counts as a medicine where it is joined to one, and an element as its preparations.
     Where no medicine was found, they count when ``text`` says nothing else, or asks about taking them together.
@@ -38,11 +44,11 @@ def named_beside(
     unlisted = _unlisted(index, question.words, english)
     # "Eisen" is no second partner beside "Eisenpräparate".
     members = frozenset(filter(is_ordinary, terms.members_of(groups)))
-    names = set(unlisted.values()) - members
+    names = {*unlisted.values(), *misspelt} - members
     records = [hit.record for hit in hits if hit.matched.how in _NAMED]
     if not records and len(groups | names) < 2:
         return ()
-    covered = {*terms.words_of(groups), *(word for part in unlisted for word in part.split())}
+    covered = {*terms.words_of(groups), *(word for part in (*unlisted, *misspelt) for word in part.split())}
     if not records and not (question.asks_together or _is_all(english, covered)):
         return ()
     own = [medicine(record).groups for record in records]

@@ -43,6 +43,8 @@ class PairNotes:
         shared = [name for name in _contents(one) if name in _contents(other)]
         if shared:
             notes.append(self._say("Both contain {}.", self._listed(shared)))
+        if not said and (unread := [party.name for party in parties if party.is_unread]):
+            return " ".join([*notes, *(self._say("{} is no known name: it was not checked.", name) for name in unread)])
         notes += filter(None, map(self._searched, parties))
         notes += self._meant(said)
         for party in parties:
@@ -78,6 +80,10 @@ class PairNotes:
     def meanings(self, name: str, meant: Sequence[str]) -> str:
         """Return the note on an abbreviation with several meanings."""
         return self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
+
+    def read_as(self, typed: str, name: str) -> str:
+        """Return the note on a misspelt name."""
+        return self._say("{} was read as {}.", typed, name)
 
     def _meant(self, said: Sequence[Statement]) -> list[str]:
         """Return which medicine a label means by an enzyme role, where the gravest statement does."""

@@ -114,6 +114,7 @@ class Aliases:
         spelt = [one for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
         self.spellings = Spellings([fold_name(one.alias) for one in spelt if one.kind != "brand"])
         self.brand_spellings = Spellings([fold_name(one.alias) for one in spelt if one.kind == "brand"])
+        self.substance_spellings = Spellings(sorted(self.substances))
         classes = [fold_name(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH]
         self.class_spellings = Spellings(classes)
 

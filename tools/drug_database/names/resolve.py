@@ -44,6 +44,8 @@ _CLASS_LEAD: Final = 2.0
 _MEANINGS: Final = 3
 _SURE_SPELLING: Final = 88.0
 """A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
+_RIVAL: Final = 10.0
+"""Points within which another medicine may be meant as well."""
 _CLASS_ENDS: Final = frozenset({"drug", "drugs", "medicine", "medicines", "agent", "agents"})
 _ABSENT: Final = "{} is another name of {}, which is not in the drug database."
 _NOT_LOADED: Final = "{} is not in the drug database."
@@ -60,6 +62,8 @@ class Reading(NamedTuple):
     candidates: tuple[NameCandidate, ...] = ()
     did_you_mean: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    misspelt: tuple[str, ...] = ()
+    """The typed words that can only be a misspelling of one medicine."""
     perhaps: Reading | None = None
     """Far spellings, for when nothing else is found."""
 
@@ -91,7 +95,18 @@ def guess(index: NameIndex, text: str, *, least: float = ENOUGH, brands: bool = 
         name, score = by_class[0]
         members = (one._replace(how="spelling", score=score) for one in class_named(index, name))
         return Reading(tuple(members), (index.class_names.get(name, name),))
-    return _name_guess(index, by_name[:20])
+    return _name_guess(index, by_name[:20])._replace(misspelt=(text,) if _is_sure(index, text, by_name) else ())
+
+
+def _is_sure(index: NameIndex, text: str, near: Sequence[Spelling]) -> bool:
+    """Return whether ``text`` can only mean the nearest name: no other medicine, loaded or not, is spelt like it."""
+    first = next(iter(near), None)
+    if first is None or first.score < _SURE_SPELLING:
+        return False
+    least = first.score - _RIVAL
+    others = (*near, *aliases().substance_spellings.near(text, least=least))
+    meant, *rivals = ({one.entry for one in named(index, one.name)[0]} for one in others if one.score >= least)
+    return bool(meant) and not any(map(meant.isdisjoint, rivals))
 
 
 def same_ions(words: Sequence[str], name: str) -> bool:
@@ -116,7 +131,8 @@ def guess_words(index: NameIndex, words: Sequence[str]) -> Reading:
     guesses = [guess(index, text, least=_SURE_WORD, brands=False) for text in texts]
     found = sorted((one for one in guesses if one.candidates), key=lambda one: -one.score)
     names = dict.fromkeys(name for one in found for name in one.did_you_mean)
-    return Reading(distinct(candidate for one in found for candidate in one.candidates), tuple(names))
+    candidates = distinct(candidate for one in found for candidate in one.candidates)
+    return Reading(candidates, tuple(names), misspelt=tuple(word for one in found for word in one.misspelt))
 
 
 def _name_guess(index: NameIndex, spellings: Iterable[Spelling]) -> Reading:
@@ -221,7 +237,8 @@ def _covers_little(question: TypedQuery, spans: list[NameSpan]) -> bool:
 
 def _read_as(guessed: Reading, *, before: Reading = _NOTHING, then: Reading = _NOTHING) -> Reading:
     candidates = distinct([*before.candidates, *guessed.candidates, *then.candidates])
-    return Reading(candidates, guessed.did_you_mean[:5], tuple(dict.fromkeys([*before.notes, *then.notes])))
+    notes = tuple(dict.fromkeys([*before.notes, *then.notes]))
+    return Reading(candidates, guessed.did_you_mean[:5], notes, guessed.misspelt)
 
 
 def _from_spans(index: NameIndex, spans: list[NameSpan]) -> Reading:

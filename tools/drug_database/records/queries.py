@@ -75,5 +75,7 @@ class DrugSearchResult(Frozen):
     note: str = ""
     absent: bool = False
     """Whether a known name or a code was typed whose medicine is not in the database; ``note`` names it."""
+    misspelt: tuple[str, ...] = ()
+    """The typed words that can only be a misspelling of one medicine; of one alone, of the first suggestion."""
     also_named: tuple[str, ...] = ()
     """Classes, foods and herbs that the text names beside the medicines found, as labels word them."""
