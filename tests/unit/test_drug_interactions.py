@@ -458,6 +458,13 @@ def test_every_meaning_of_an_ambiguous_abbreviation_is_checked_and_none_with_ano
     assert [pair["medicines"] for pair in pairs(alone)] == [["hydrocortisone"], ["hydrochlorothiazide"]]
 
 
+def test_an_abbreviation_means_what_it_does_in_the_language_of_the_question() -> None:
+    found = [_ambiguous(record("hydrocortisone"), record("hydrochlorothiazide")), _found(record("lithium"))]
+    (pair,) = pairs(interaction_result(found, "de"))
+    assert pair["medicines"] == ["hydrochlorothiazide", "lithium"]
+    assert pair["note"].startswith("HCT wurde als hydrochlorothiazide gelesen.")
+
+
 def test_a_brand_that_is_not_loaded_is_searched_by_its_ingredients() -> None:
     one = record("alphadrug", {"interactions": ("Verapamil raises its levels.", "Oxycodone does not.")})
     assert quoted(check(one, "Tarka")) == ["Verapamil raises its levels."]

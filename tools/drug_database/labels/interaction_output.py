@@ -77,6 +77,9 @@ def parties_of(result: DrugSearchResult, notes: PairNotes) -> list[Party]:
     if alias is None or len(alias.names) == 1:
         return [first]
     meant = [hit.record for hit in result.hits if (hit.matched.how, hit.matched.on) == ("synonym", on)]
+    for record in meant:
+        if record.generic_name == alias.foreign.get(notes.language):
+            return [replace(medicine(record), note=notes.read_as(on, record.generic_name))]
     note = alias.note or notes.meanings(on, [record.generic_name for record in meant])
     return [replace(medicine(record), note=note) for record in meant] or [first]
 

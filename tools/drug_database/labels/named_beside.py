@@ -10,6 +10,7 @@ from tools.drug_database.names.aliases import aliases, singular
 from tools.drug_database.names.foreign_names import international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import NameCandidate, not_loaded
+from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery, without_form
 from tools.drug_database.records.queries import DrugHit
 from tools.language.folding import fold_name
@@ -41,7 +42,7 @@ def named_beside(
     terms = label_terms()
     english = _in_english(question.whole, expanded)
     groups = terms.groups_in(text) | terms.groups_in(english)
-    unlisted = _unlisted(index, question.words, english)
+    unlisted = _unlisted(index, question, english)
     # "Eisen" is no second partner beside "Eisenpräparate".
     members = frozenset(filter(is_ordinary, terms.members_of(groups)))
     names = {*unlisted.values(), *misspelt} - members
@@ -80,20 +81,33 @@ def _in_english(folded: str, expanded: Iterable[Expansion]) -> str:
     return folded
 
 
-def _unlisted(index: NameIndex, words: Sequence[str], english: str) -> dict[str, str]:
-    """Return the known names of medicines that have no record, by the words that were typed."""
-    terms = label_terms()
-    typed = [*sorted(terms.members_in(english))]
-    for length in range(_LONGEST_NAME, 0, -1):
-        typed += [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
+def _unlisted(index: NameIndex, question: TypedQuery, english: str) -> dict[str, str]:
+    """Return the known names of medicines that have no record, by the words that were typed.
+
+    A part of a name that has one is none, and neither is a name that "and" would join to it.
+    """
+    terms, words = label_terms(), question.words
+    spans = [(span.start, span.end) for span in find_spans(index, question)]
+    runs = [
+        (start, start + length) for length in range(_LONGEST_NAME, 0, -1) for start in range(len(words) - length + 1)
+    ]
+    free = dict.fromkeys(" ".join(words[start:end]) for start, end in runs if _is_free(words, start, end, spans))
+    known = {" ".join(words[start:end]) for start, end in runs} - free.keys()
     found: dict[str, str] = {}
-    for part in typed:
+    for part in (*sorted(terms.members_in(english) - known), *free):
         ordinary = part in CONTEXT or (is_ordinary(part) and part not in terms.members)
         if ordinary or any(part in longer.split() for longer in found):
             continue
         if (name := not_loaded(index, part)) and not terms.group_named(name):
             found[part] = name
     return found
+
+
+def _is_free(words: Sequence[str], start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    """Return whether the words from ``start`` to ``end`` are more than, and not joined to, the names at ``spans``."""
+    touched = [(first, last) for first, last in spans if first < end and start < last]
+    more = all(start <= first and last <= end and last - first < end - start for first, last in touched)
+    return not touched or (more and JOINING.isdisjoint(words[start:end]))
 
 
 def _is_all(english: str, covered: Collection[str]) -> bool:

@@ -20,6 +20,7 @@ class PairNotes:
     """Words the notes in ``language``; names of medicines and classes stay as the database has them."""
 
     def __init__(self, language: str) -> None:
+        self.language = language
         self._texts = catalogue(PACKAGE, language)
 
     def pair(

@@ -5,7 +5,7 @@ never makes a record. So are the names that are known to be taken for one anothe
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, Literal
 
@@ -34,6 +34,8 @@ class NameAlias(Frozen):
     source: str
     note: str = ""
     """A warning for the reader, such as a known confusion."""
+    foreign: Mapping[str, str] = {}
+    """The one name that it means in another language, by the language."""
     in_files: bool = False
     """Whether FDA's or NLM's files bear both names in one record."""
 

@@ -160,7 +160,8 @@ def read(index: NameIndex, question: TypedQuery) -> Reading:
     if members:
         return Reading(members)
     # Words of a question may be between two names of the core, such as a medicine and an ion: then it is no one name.
-    run = core if f" {core} " in f" {question.without_product_words} " else ""
+    written = f" {question.without_product_words} "
+    run = core if f" {core} " in written else ""
     for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, run))):
         find = named_alone if question.asks_together or (text == core and core != question.product) else named
         found, note = find(index, text) if question.may_be_name(text.split()) else ([], "")
@@ -171,7 +172,7 @@ def read(index: NameIndex, question: TypedQuery) -> Reading:
             return Reading(members)
     spans = find_spans(index, question)
     subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
-    texts = dict.fromkeys(filter(None, (question.trimmed, core, subject)))
+    texts = dict.fromkeys(text for text in (question.trimmed, core, subject) if text and f" {text} " in written)
     absent = next((note for text in texts if (note := _absent(index, text))), "")
     if absent:
         return Reading(notes=(absent,))
