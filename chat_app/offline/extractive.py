@@ -16,7 +16,8 @@ from chat_app.offline.extraction.compose import compose, is_answered
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
-from chat_app.offline.planning.followups import searched_last, standalone, subjects
+from chat_app.offline.planning.followups import searched_last, standalone
+from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather

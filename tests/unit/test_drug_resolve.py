@@ -127,6 +127,11 @@ def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> 
         ("Can I take aspirin and dipyridamole together?", ["aspirin", "dipyridamole"]),
         ("Wechselwirkung von aspirin und dipyridamole?", ["aspirin", "dipyridamole"]),
         ("dose of aspirin and dipyridamole capsules", ["aspirin+dipyridamole"]),
+        ("warfarin and aspirin with dipyridamole", ["warfarin", "aspirin", "dipyridamole"]),
+        ("warfarin and aspirin, dipyridamole", ["warfarin", "aspirin", "dipyridamole"]),
+        ("aspirin, lithium and dipyridamole", ["aspirin", "lithium", "dipyridamole"]),
+        ("warfarin with aspirin and dipyridamole", ["warfarin", "aspirin+dipyridamole"]),
+        ("aspirin, dipyridamole", ["aspirin+dipyridamole"]),
     ],
 )
 def test_two_medicines_of_a_question_are_not_taken_for_the_product_that_combines_them(

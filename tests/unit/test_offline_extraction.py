@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -151,7 +152,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "switching heparin to apixaban",
             ("apixaban", "heparin"),
             "and to rivaroxaban instead?",
-            "switching heparin to rivaroxaban instead?",
+            "switching heparin to rivaroxaban?",
         ),
         ("reversal of apixaban", ("apixaban",), "and if it's warfarin", "reversal of warfarin?"),
         (
@@ -263,6 +264,43 @@ def test_a_follow_up_on_another_route_keeps_the_medicine(second: str, expected: 
     row = {"generic_name": "ondansetron", "matched": {"how": "exact", "on": "ondansetron"}, "products": products}
     first = Exchange("ondansetron oral dose in an adult", outputs=[drug("ondansetron", row)])
     assert standalone([first, Exchange(second)], OFFERED)[-1 if expected == second else 0] == expected
+
+
+@pytest.mark.parametrize(
+    ("pair", "second", "expected"),
+    [
+        ("ibuprofen and lithium", "and naproxen?", "naproxen and lithium?"),
+        ("sertraline and ibuprofen", "and with naproxen?", "sertraline with naproxen?"),
+        ("ibuprofen and lithium", "and Aleve?", "Aleve and lithium?"),
+        ("losartan and lithium", "and hydrochlorothiazide?", "losartan and lithium, hydrochlorothiazide?"),
+        ("fluconazole and warfarin", "what about amoxicillin?", "fluconazole and warfarin, amoxicillin?"),
+        ("citalopram and amiodarone", "and haloperidol?", "citalopram and amiodarone, haloperidol?"),
+        ("ibuprofen and lithium", "and naproxen as well?", "ibuprofen and lithium, naproxen as well?"),
+        ("warfarin and ibuprofen", "and acetaminophen instead?", "warfarin acetaminophen?"),
+        ("apixaban and verapamil", "what if it's warfarin instead?", "warfarin and verapamil?"),
+        ("Ibuprofen und Lithium", "und Naproxen?", "Naproxen und Lithium?"),
+    ],
+)
+def test_a_medicine_takes_the_place_of_one_of_its_class_in_a_pair(pair: str, second: str, expected: str) -> None:
+    first = Exchange(pair, outputs=found(*re.split(" (?:and|und) ", pair)))
+    assert standalone([first, Exchange(second)], OFFERED)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("pair", "second", "expected"),
+    [
+        ("apixaban and ketoconazole", "what if it's fluconazole instead?", "apixaban fluconazole?"),
+        ("Amiodaron und Digoxin", "und Dronedaron?", "Dronedaron und Digoxin?"),
+    ],
+)
+def test_a_partner_without_a_record_and_a_german_name_are_medicines_of_the_pair(
+    pair: str, second: str, expected: str
+) -> None:
+    rows = [{"generic_name": name, "matched": {"how": "exact", "on": name}} for name in ("apixaban", "amiodarone")]
+    body = {"results": [*rows, {"generic_name": "digoxin", "matched": {"how": "exact", "on": "digoxin"}}]}
+    body |= {"did_you_mean": [], "also_named": ["ketoconazole"]}
+    first = Exchange(pair, outputs=[ToolOutput("search_drug_database", "{}", json.dumps(body))])
+    assert standalone([first, Exchange(second)], OFFERED)[0] == expected
 
 
 def test_a_follow_ups_own_words_tell_the_section_of_a_label() -> None:

@@ -17,6 +17,7 @@ from typing import Final
 from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.extraction.question import opposite_of
+from chat_app.offline.planning.medicines_before import ADDED, BESIDE, IN_PLACE, subjects, taken_out
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
@@ -45,12 +46,6 @@ _PRONOUN: Final = re.compile(
 )
 _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECASE)
 """Means the patient of the question before."""
-_ADDED: Final = re.compile(
-    r"\b(?:as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*|at the same time"
-    r"|zusammen|gleichzeitig|zusätzlich|auch|dazu|junto|además|también)\b|^\s*(?:with|plus|alongside|mit|con)\b",
-    re.IGNORECASE,
-)
-"""Says that something is added to the question before, such as a second medicine."""
 _GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
 """Says that something comes after, before or in the place of what was asked about before."""
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
@@ -171,23 +166,14 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     return f"{before}{' ' if _PLACE.match(rest) else ', '}{rest}?" if rest else before
 
 
-def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
-    """Return the drugs and classes that ``before`` names, in its own words."""
-    records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
-    names = (re.sub(r"\s*\(.*", "", name) for record in records for name in (record.matched_on, record.name))
-    mentions = (re.search(rf"\b{re.escape(name)}s?\b", before, re.IGNORECASE) for name in names if name)
-    return tuple({match[0].lower(): match[0] for match in mentions if match}.values())
-
-
 def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     """Return ``before`` with ``rest`` in the place of words of its kind; empty where it has none."""
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if _PLACE.match(rest) else []
     if other_use := _other_use(before, rest):
         kinds.append(other_use)
-    elif len(terms(rest)) <= _FEW and _may_be_medicine(rest) and not (_ADDED.search(rest) or _states(rest)):
+    elif len(terms(rest)) <= _FEW and _may_be_medicine(BESIDE.sub("", rest)) and not _states(rest):
         one = sum(not is_ordinary(word) for word in _names(rest)) == 1
-        last = sorted(known, key=lambda name: before.lower().find(name.lower()))[-1:]
-        kinds += map(re.escape, last if one else known)
+        kinds += map(re.escape, taken_out(before, rest, known, one=one))
     if _ways(rest):
         kinds += map(re.escape, _ways(before))
     if other_side := opposite_of(rest):
@@ -196,7 +182,7 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     pattern = re.compile(rf"(?:(?:,|\band|\bor) )?{joint}(?:{'|'.join(kinds)})", re.IGNORECASE)
     if not kinds or not pattern.search(before):
         return ""
-    places = chain([rest], repeat(""))
+    places = chain([IN_PLACE.sub("", rest)], repeat(""))
     return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"
 
 
@@ -215,7 +201,7 @@ def _ways(text: str) -> list[str]:
 def _refers(question: str) -> bool:
     """Return whether ``question`` says that it goes on from the one before."""
     short = len(terms(question)) <= _FEW
-    if _LEAD.match(question) or (short and (_ADDED.search(question) or _GOES_ON.search(question))):
+    if _LEAD.match(question) or (short and (ADDED.search(question) or _GOES_ON.search(question))):
         return True
     if short and (_means_before(question) or _gives_value(question) or _states(question)):
         return True

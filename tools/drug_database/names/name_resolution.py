@@ -7,7 +7,13 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import LISTED, ClassAlias, aliases, singular
-from tools.drug_database.names.foreign_names import english_forms, english_ions, international_keys, salt_in_english
+from tools.drug_database.names.foreign_names import (
+    english_forms,
+    english_ions,
+    international_keys,
+    ions_of,
+    salt_in_english,
+)
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING, without_form
@@ -78,12 +84,18 @@ def named_alone(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
 
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:
-    """Return the one record that a German or Spanish name means, by its parts and endings; None for another text."""
+    """Return the one record that a German or Spanish name means, by its parts and endings; None for another text.
+
+    A metal that is a medicine itself, such as lithium, is not left out.
+    """
     entry = None if " " in text else index.international(text)
     for form in () if entry is not None else english_forms(text):
         known = leading(index, index.exact(form) or index.exact(base_moiety(form)) or index.exact(acid_or_ion(form)))
         entries = {one.entry for one in known if one.kind != "brand"}
         entry = next(iter(entries)) if len(entries) == 1 else index.international(form)
+        left_out = ions_of(text) - english_ions(index.generics[entry]) if entry is not None else ()
+        if any(known.kind == "generic" for ion in left_out for known in index.exact(ion)):
+            entry = None
         if entry is not None:
             break
     return None if entry is None else Known(entry, "synonym", index.generics[entry])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, class_named, named_alone, together
-from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
+from tools.drug_database.names.query_words import BESIDE, CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.common_words import is_ordinary
 
@@ -38,14 +38,16 @@ def find_spans(index: NameIndex, question: TypedQuery) -> list[NameSpan]:
         if span:
             spans.append(span)
         start = span.end if span else start + 1
-    return spans if question.asks_together else _joined(index, spans, words)
+    return spans if question.asks_together else _joined(index, spans, question)
 
 
 def _may_be_name(part: Sequence[str], question: TypedQuery) -> bool:
     """Return whether ``part`` may be one name: an ordinary word is an abbreviation only where it is in capitals.
 
-    Beside a hyphen and a clinical abbreviation that is no medicine it is none: ``CKD-EPI``.
+    Beside a hyphen and a clinical abbreviation that is no medicine it is none: ``CKD-EPI``. A comma ends a name.
     """
+    if not question.listed.isdisjoint(pairwise(part)):
+        return False
     known = aliases()
     alias = known.name(part[0]) if len(part) == 1 else None
     if alias is not None and alias.kind == "abbreviation":
@@ -73,21 +75,33 @@ def _span(index: NameIndex, part: Sequence[str], start: int) -> NameSpan | None:
     return NameSpan(start, start + len(part), tuple(found) or members, note, aside)
 
 
-def _joined(index: NameIndex, spans: list[NameSpan], words: Sequence[str]) -> list[NameSpan]:
-    """Neighbouring names that are the parts of one combination become one span, the longest run first."""
+def _joined(index: NameIndex, spans: list[NameSpan], question: TypedQuery) -> list[NameSpan]:
+    """Neighbouring names that are the parts of one combination become one span, the longest run first.
+
+    "With" and a comma join the parts of one only where no other medicine is named: else they join medicines.
+    """
     for length in range(len(spans), 1, -1):
         for first in range(len(spans) - length + 1):
             run = spans[first : first + length]
-            if not _adjacent(run, words) or any(span.found[0].how == "class" for span in run):
+            alone = length == len(spans)
+            if not _adjacent(run, question, alone=alone) or any(span.found[0].how == "class" for span in run):
                 continue
             whole = together(index, [span.found[0] for span in run])
             if whole is not None:
                 one = NameSpan(run[0].start, run[-1].end, (whole,))
-                return [*spans[:first], one, *_joined(index, spans[first + length :], words)]
+                return [*spans[:first], one, *_joined(index, spans[first + length :], question)]
     return spans
 
 
-def _adjacent(run: Sequence[NameSpan], words: Sequence[str]) -> bool:
-    """Return whether only joining words, forms and strengths separate the names."""
-    between = [word for one, other in pairwise(run) for word in words[one.end : other.start]]
-    return all(word in JOINING or word in PRODUCT_WORDS or word[0].isdigit() for word in between)
+def _adjacent(run: Sequence[NameSpan], question: TypedQuery, *, alone: bool) -> bool:
+    """Return whether only joining words, forms and strengths separate the names; ``alone`` tells of all of them."""
+    words = question.words
+    for one, other in pairwise(run):
+        between = words[one.end : other.start]
+        if not all(word in JOINING or word in PRODUCT_WORDS or word[0].isdigit() for word in between):
+            return False
+        if not alone and (
+            not BESIDE.isdisjoint(between) or (words[one.end - 1], words[other.start]) in question.listed
+        ):
+            return False
+    return True

@@ -16,7 +16,8 @@ PRODUCT_WORDS: Final = FORMS | word_list("units")
 NOISE: Final = PRODUCT_WORDS | word_list("asking")
 CONTEXT: Final = word_list("context")
 """What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
-JOINING: Final = frozenset({"and", "with", "plus", "in", "w", "und", "mit", "y", "con"})
+BESIDE: Final = frozenset({"with", "w", "mit", "con"})
+JOINING: Final = BESIDE | {"and", "plus", "in", "und", "y"}
 """Words between the parts of a combination."""
 _STRENGTHS: Final = units_of("mass", "amount", "activity", "share")
 _WEIGHT: Final = r"(?:kgs?|kilo(?:gram)?s?|lbs?|pounds?)"
@@ -37,6 +38,7 @@ _TOGETHER = re.compile(
 )
 _WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(word_list('compounded')))})")
 _PLUS: Final = re.compile(r"(?<=\w)\+(?=\w)|(?<=\s)\+(?=\s)")
+_LISTED: Final = re.compile(r"(\w+),\s*(?=(\w+))")
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 """Trade marks that folding would turn into letters."""
 
@@ -55,6 +57,8 @@ class TypedQuery(NamedTuple):
     """The words that were typed in capitals, folded; none where all of the text is in capitals."""
     hyphenated: frozenset[tuple[str, str]] = frozenset()
     """The pairs of words that a hyphen joins, each in both orders: ``CKD-EPI``."""
+    listed: frozenset[tuple[str, str]] = frozenset()
+    """The pairs of words that a comma separates."""
 
     @property
     def product(self) -> str:
@@ -99,6 +103,7 @@ def understand(typed: str) -> TypedQuery:
         strength=strength[0] if strength else "",
         capitals=frozenset(capitals.split()),
         hyphenated=frozenset(_hyphenated(plain)),
+        listed=frozenset((fold_name(one), fold_name(other)) for one, other in _LISTED.findall(plain)),
     )
 
 

@@ -1,0 +1,67 @@
+"""The medicines of the question before, and which of them a follow-up replaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from chat_app.offline.reading.evidence import Evidence
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.shared_risks import RISKS
+from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.foreign_names import international_key
+from tools.drug_database.names.name_resolution import known_name
+from tools.language.folding import fold_name
+
+ADDED: Final = re.compile(
+    r"\b(?:as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*|at the same time"
+    r"|zusammen|gleichzeitig|zusätzlich|auch|dazu|junto|además|también)\b|^\s*(?:with|plus|alongside|mit|con)\b",
+    re.IGNORECASE,
+)
+"""Says that something is added to the question before, such as a second medicine."""
+BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNORECASE)
+"""What is beside one of two medicines may be in the place of the other one."""
+IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)
+
+
+def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return the drugs and classes that ``before`` names, in its own words; a name may be German or Spanish there."""
+    records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
+    names = [re.sub(r"\s*\(.*", "", name) for record in records for name in (record.matched_on, record.name)]
+    names += [name for lookup in evidence.lookups for name in lookup.also_named]
+    words = {international_key(fold_name(word)): word for word in re.findall(r"[\w-]+", before)}
+    mentions = ((name, re.search(rf"\b{re.escape(name)}s?\b", before, re.IGNORECASE)) for name in names if name)
+    written = [match[0] if match else words.get(international_key(fold_name(name)), "") for name, match in mentions]
+    return tuple({mention.lower(): mention for mention in written if mention}.values())
+
+
+def taken_out(before: str, rest: str, known: Sequence[str], *, one: bool) -> Sequence[str]:
+    """Return the medicines of ``before`` that those of ``rest`` take the place of.
+
+    ``one`` tells whether ``rest`` names one alone. It takes the place of one, of several that of its own class: beside
+    medicines of other classes it is added.
+    """
+    added = ADDED.search(BESIDE.sub("", rest)) or (BESIDE.match(rest) and len(known) < 2)
+    if added or not one:
+        return () if added else known
+    in_order = sorted(known, key=lambda name: (*_likeness(name, rest), before.lower().find(name.lower())))
+    alone = len(known) < 2 or IN_PLACE.search(rest) or _likeness(in_order[-1], rest)[0]
+    return in_order[-1:] if alone else ()
+
+
+def _likeness(one: str, other: str) -> tuple[int, int]:
+    """Return how many narrowest and how many wider classes two texts have medicines of; what they risk is no class."""
+    known, risks = label_terms(), {risk.group for risk in RISKS.values()}
+    first, second = (
+        {*known.members_in(text), *(name for word in text.split() for name in _generic(word))} for text in (one, other)
+    )
+    own = [{group for name in names for group in known.own_groups(name)} - risks for names in (first, second)]
+    return len(own[0] & own[1]), len((known.groups_of(first) & known.groups_of(second)) - risks)
+
+
+def _generic(word: str) -> tuple[str, ...]:
+    """Return the medicine that ``word`` names, in English: a brand, or a German or Spanish name."""
+    name = known_name(word)
+    alias = aliases().name(name)
+    return (name, *(alias.names if alias else ()))
