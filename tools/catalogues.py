@@ -3,6 +3,7 @@
 A text is found by its English, which is the fallback.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -18,6 +19,17 @@ def catalogue(package: str, language: str) -> Mapping[str, str]:
         return {}
     with path.open("rb") as file:
         return {str(entry.id): str(entry.string) for entry in read_po(file, locale=language) if entry.id}
+
+
+def in_language(package: str, language: str, text: str) -> str:
+    """Return ``text`` in ``language``; it may fill the places ``{}`` of a text, the longest that fits."""
+    texts = catalogue(package, language)
+    if text in texts:
+        return texts[text]
+    for english in sorted((one for one in texts if "{}" in one), key=len, reverse=True):
+        if filled := re.fullmatch(re.escape(english).replace(r"\{\}", "(.+?)"), text):
+            return texts[english].format(*filled.groups())
+    return text
 
 
 def languages(package: str) -> tuple[str, ...]:

@@ -14,11 +14,12 @@ from tools.catalogues import catalogue
 from tools.drug_database.labels import pair_notes
 from tools.drug_database.labels.interaction_output import MOST, interaction_result
 from tools.drug_database.labels.interactions import MOST_QUOTES
-from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.label_terms import EnzymeRole, label_terms
 from tools.drug_database.labels.pair_notes import NOTHING_FOUND
 from tools.drug_database.labels.record_rendering import NO_LABEL
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.labels.shared_risks import RISKS, states
+from tools.drug_database.names.resolve import ABSENT, NOT_LOADED
 from tools.drug_database.records.drug_record import SECTION_TITLES, DataSource, DrugRecord, Fact, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.language.figures import written_figures
@@ -452,6 +453,8 @@ def test_every_meaning_of_an_ambiguous_abbreviation_is_checked_and_none_with_ano
         ["hydrocortisone", "lithium"],
     ]
     assert all("mistaken for hydrochlorothiazide" in pair["note"] for pair in pairs(result))
+    (german, _) = pairs(interaction_result([_ambiguous(*meanings), _found(lithium)], "de"))
+    assert german["note"].startswith("HCT kann hydrocortisone oder hydrochlorothiazide bedeuten.")
     named = interaction_result([_ambiguous(*meanings), _found(meanings[1])])
     assert [pair["medicines"] for pair in pairs(named)] == [["hydrocortisone", "hydrochlorothiazide"]]
     alone = interaction_result([_ambiguous(*meanings)])
@@ -609,14 +612,25 @@ def test_the_notes_are_in_the_readers_language(language: str) -> None:
     assert not any(word in note.split() for note in notes for word in ("the", "label", "bleeding.", "bleeding"))
 
 
+def test_a_note_names_classes_roles_and_meanings_in_the_readers_language() -> None:
+    amlodipine = record("amlodipine", {"interactions": ("Strong CYP3A inhibitors raise amlodipine exposure.",)})
+    (pair,) = pairs(interaction_result([_found(amlodipine), _found("Grapefruit juice")], "de"))
+    assert pair["medicines"] == ["amlodipine", "Grapefruit juice"]
+    assert "Grapefruitsaft hat keine Fachinformation" in pair["note"]
+    assert pair["note"].endswith("nennt Grapefruitsaft nicht; gemeint ist es als: starker CYP3A4-Hemmer.")
+
+
 @pytest.mark.parametrize("language", ["de", "es"])
-def test_every_note_and_risk_is_translated(language: str) -> None:
+def test_every_note_class_and_risk_is_translated(language: str) -> None:
     constants = [
         node.value for node in ast.walk(ast.parse(inspect.getsource(pair_notes))) if isinstance(node, ast.Constant)
     ]
     said = {text for text in constants if isinstance(text, str) and re.fullmatch(r"(?:[A-Z{].*\.|and|or)", text)}
     docstrings = {text for text in said if text.startswith(("Return ", "Words ", "What the check"))}
-    wanted = {*(said - docstrings), *RISKS, NO_LABEL}
+    strengths = ("", "strong", "moderate", "weak")
+    acting = [EnzymeRole("{}", role, strength) for role in ("inhibitor", "inducer") for strength in strengths]
+    roles = {role.title() for role in (*acting, EnzymeRole("{}", "substrate"))}
+    wanted = {*(said - docstrings), *RISKS, NO_LABEL, *label_terms().names, *roles, ABSENT, NOT_LOADED}
     translated = catalogue(pair_notes.PACKAGE, language)
     assert wanted == set(translated)
     assert all(text.count("{}") == translated[text].count("{}") for text in wanted)

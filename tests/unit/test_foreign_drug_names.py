@@ -16,7 +16,7 @@ from tools.drug_database.names.resolve import Reading, read
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
-from tools.language.vocabulary.text_language import language_of
+from tools.language.vocabulary.text_language import language_of, language_of_questions
 
 INDEX = NameIndex(
     [
@@ -150,8 +150,24 @@ def test_the_language_is_told_by_frequent_words() -> None:
     assert language_of("Hyperkaliämie Therapie") == "de", "clinical words tell a language that ordinary ones do not"
     assert language_of("insuficiencia renal grave ajuste") == "es"
     assert language_of("severe asthma edema") == "en"
+    assert language_of("clopidogrel con omeprazol") == "es", "a word that English lists, too"
     assert is_ordinary("water")
     assert not is_ordinary("metoprolol")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "read_as"),
+    [
+        ("clopidogrel y omeprazol", "es", "clopidogrel y omeprazol"),
+        ("warfarina e ibuprofeno", "es", "warfarina y ibuprofeno"),
+        ("digoxina e hidroclorotiazida", "es", "digoxina y hidroclorotiazida"),
+        ("vitamin e intake", "en", "vitamin e intake"),
+        ("hepatitis e infection", "en", "hepatitis e infection"),
+        ("treat e coli", "en", "treat e coli"),
+    ],
+)
+def test_the_spanish_and_of_one_letter_tells_the_language_and_joins(text: str, language: str, read_as: str) -> None:
+    assert (language_of(text), language_of_questions(text), understand(text).whole) == (language, language, read_as)
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,10 @@ def test_one_typed_word_that_starts_two_names_is_not_compared_with_itself() -> N
         ("What should not be taken with lithium?", True),
         ("drugs to avoid while on lithium", True),
         ("Was darf man bei Einnahme von Lithium nicht dazu nehmen?", True),
+        ("¿Qué fármacos debo evitar con litio?", True),
+        ("que no se debe tomar con litio", True),
+        ("¿qué antibiótico no interacciona con litio?", True),
+        ("paciente que no tolera litio con temblor", False),
         ("Neben Lithium zu meidende Medikamente", True),
         ("Is lithium safe in pregnancy?", False),
         ("I was told lithium is not safe on my own", False),
@@ -787,6 +791,36 @@ def test_a_question_of_names_alone_is_about_the_pair_in_any_language(question: s
              "label": {"interactions": ["Alcohol with adrug causes flushing."]}}  # fmt: skip
     answer = compose(question, gather([drug(question, label), output])).text
     assert answer.index("Contraindicated with alcohol.") < answer.index("causes flushing")
+
+
+@pytest.mark.parametrize(
+    ("question", "medicine", "other"),
+    [
+        ("dose tramadol con warfarina", "tramadol", "warfarin"),
+        ("dose tramadol con litio", "tramadol", "lithium"),
+        ("dose Diltiazem unter Betablockern", "diltiazem", "Beta blocker"),
+        ("dose zu Metronidazol", "metronidazole", "Alcohol"),
+    ],
+)
+def test_a_name_in_another_language_tells_that_both_are_taken(question: str, medicine: str, other: str) -> None:
+    output = checked(
+        {"medicines": [medicine, other], "note": ""},
+        rows=[pair_row(medicine, other, "described", f"It raises the risk of {other}.")],
+    )
+    label = {"generic_name": medicine, "matched": {"how": "exact", "on": medicine}, "cite": "[1]",
+             "label": {"dosage": [f"Take {medicine} 200 mg by mouth every 4 hours."]}}  # fmt: skip
+    answer = compose(question, gather([drug(question, label), output])).text
+    assert answer.index("It raises the risk") < answer.find("Take") % len(answer)
+
+
+def test_what_the_database_says_and_the_names_of_classes_are_in_the_language_of_the_question() -> None:
+    output = checked({"medicines": ["adrug", "Beta blocker"], "note": "Nichts gefunden."})
+    answer = compose("Welche Wechselwirkung haben Adrug und Betablocker?", gather([output])).text
+    assert "adrug + Betablocker: Nichts gefunden." in answer
+    note = "alfa is not in the drug database. Novalgin is another name of beta, which is not in the drug database."
+    absent = json.dumps({"results": [], "did_you_mean": [], "note": note, "absent": True})
+    answer = compose("Welche Dosis?", gather([ToolOutput("search_drug_database", "{}", absent)])).text
+    assert "alfa ist nicht in der Arzneimitteldatenbank. Novalgin ist ein anderer Name von beta;" in answer
 
 
 def test_below_a_pair_without_statements_the_closest_sentences_are_said_to_be_no_clear_answer() -> None:

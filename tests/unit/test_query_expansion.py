@@ -176,6 +176,17 @@ def test_german_function_words_are_not_searched_as_english_ones() -> None:
     assert set(asked_terms("Did any man die?", EXPANDER.expand("Did any man die?"))) == {"men", "die"}
 
 
+def test_the_spanish_and_is_not_searched_for() -> None:
+    question = "warfarina e ibuprofeno"
+    assert asked_terms(question, EXPANDER.expand(question)) == ("warfarina", "ibuprofeno")
+
+
+def test_a_part_of_a_combination_is_found_by_its_spanish_name() -> None:
+    (found,) = read(INDEX, understand("sacubitrilo")).candidates
+    assert found.on == "sacubitril and valsartan"
+    assert read(INDEX, understand("valsartano y sacubitrilo")).candidates[0].on == "sacubitril and valsartan"
+
+
 def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> None:
     assert read(INDEX, understand("inr 7.2 no bleeding")).notes == ()
 

@@ -14,7 +14,7 @@ from tools.drug_database.names.aliases import LISTED, ClassAlias, NameAlias, ali
 from tools.drug_database.names.name_index import Known, NameIndex
 from tools.drug_database.names.name_keys import class_kind, class_name
 from tools.drug_database.names.name_resolution import abbreviated, foreign_name, leading, meanings_of
-from tools.drug_database.names.query_words import CONTEXT, NOISE, with_plus
+from tools.drug_database.names.query_words import CONTEXT, NOISE, with_joining_words
 from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.vocabulary.clinical_vocabulary import (
@@ -61,7 +61,7 @@ class QueryExpander:
         language = language_of(question[:_LONGEST_QUESTION])
         words = [
             _Word(typed, part)
-            for written in with_plus(question[:_LONGEST_QUESTION]).split()
+            for written in with_joining_words(question[:_LONGEST_QUESTION]).split()
             for typed in ([written] if abbreviation_meanings(written) else written.split("/"))
             for part in ([fold_name(typed)] if abbreviation_meanings(typed) else fold_name(typed).split())
             if part

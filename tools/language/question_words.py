@@ -9,7 +9,7 @@ from tools.language.folding import without_accents
 from tools.language.query_expansion import QueryExpansion
 from tools.language.terms import Weight, terms
 from tools.language.vocabulary.common_words import ranks, rareness
-from tools.language.vocabulary.text_language import language_of
+from tools.language.vocabulary.text_language import language_of, with_spanish_and
 from tools.language.word_lists import word_list
 
 _ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
@@ -39,7 +39,7 @@ def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:
     Some of these are English words as well, such as the German ``die`` and ``man``.
     """
     left_out = _frequent(expansion, _FUNCTION_WORDS)
-    words = re.findall(r"[^\W_]+", _CONTRACTION.sub(" ", question))
+    words = re.findall(r"[^\W_]+", _CONTRACTION.sub(" ", with_spanish_and(question, " ")))
     return tuple(terms(" ".join(word for word in words if without_accents(word) not in left_out)))
 
 

@@ -6,6 +6,7 @@ with what was searched.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Final
@@ -27,11 +28,14 @@ from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
 from chat_app.offline.wire.model import Answer
+from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values
 from tools.language.vocabulary.text_language import language_of
 
+_SENTENCES: Final = re.compile(r"(?<=\w\.) ")
 _MOST_BESIDE: Final = 2
 """The closest sentences of guidelines below what labels say of a pair, which may not be what was asked."""
 
@@ -189,7 +193,7 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
 def _not_loaded(draft: Draft, evidence: Evidence) -> None:
     """Say which of the medicines are not in the drug database."""
     for note in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
-        draft.paragraph(note)
+        draft.paragraph(" ".join(in_language(PACKAGE, draft.language, one) for one in _SENTENCES.split(note)))
 
 
 def _facts(draft: Draft, parts: Collection[str], evidence: Evidence) -> None:

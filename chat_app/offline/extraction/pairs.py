@@ -18,12 +18,14 @@ from chat_app.offline.extraction.draft import Draft
 from chat_app.offline.extraction.drug_parts import HARMS, label_passages
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, EvidencePassage, Pair
+from tools.catalogues import in_language
 from tools.drug_database.labels.interaction_parties import is_telling
 from tools.drug_database.labels.interactions import tells_combination
 from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
+from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
-from tools.drug_database.names.foreign_names import international_key
-from tools.drug_database.names.query_words import JOINING, understand, with_plus
+from tools.drug_database.names.foreign_names import english_forms, international_key
+from tools.drug_database.names.query_words import JOINING, understand, with_joining_words
 from tools.language.folding import fold_name
 from tools.language.quotable_units import Unit, units
 from tools.language.vocabulary.clinical_vocabulary import translations
@@ -59,7 +61,7 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
         return False
     if understand(question.text).asks_together or evidence.on_overdose:
         return True
-    if _names_only(question.text, _names(evidence)):
+    if _names_only(question.text, _names(question, evidence)):
         return True
     together = _tells_together(question, evidence)
     if together is not None:
@@ -71,15 +73,24 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     return question.names_alone or not (question.sections - HARMS or answered)
 
 
-def _names(evidence: Evidence) -> set[str]:
+def _names(question: Question, evidence: Evidence) -> set[str]:
+    """Return the names of what was found, folded, with the German or Spanish words of ``question`` that mean them."""
     typed = (lookup.also_named for lookup in evidence.lookups)
-    return {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs), *typed))} - {""}
+    names = {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs), *typed))} - {""}
+    words = understand(question.text).words
+    known = {word for name in names for word in name.split()}
+    keys = set(map(international_key, known | names)) - {""}
+    meant = {word for word in words if not keys.isdisjoint(map(international_key, (word, *english_forms(word))))}
+    for one in translations(words, language_of(question.text)):
+        if any(known.issuperset(fold_name(term).split()) for term in one.terms):
+            meant.add(" ".join(words[one.start : one.end]))
+    return names | meant - JOINING
 
 
 def _tells_together(question: Question, evidence: Evidence) -> bool | None:
     """Return whether ``question`` says that medicines are taken together, or compares them; None if it says neither."""
-    text = fold_name(with_plus(question.text).replace("&", " plus "))
-    name = f"(?:{'|'.join(map(re.escape, sorted(_names(evidence), key=len, reverse=True)))})(?:s|e|en)?"
+    text = fold_name(with_joining_words(question.text).replace("&", " plus "))
+    name = f"(?:{'|'.join(map(re.escape, sorted(_names(question, evidence), key=len, reverse=True)))})(?:s|e|en)?"
     if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
         return False
     if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
@@ -88,13 +99,8 @@ def _tells_together(question: Question, evidence: Evidence) -> bool | None:
 
 
 def _names_only(text: str, names: Collection[str]) -> bool:
-    """Return whether ``text`` says nothing beside ``names``, which are folded; its words may be German or Spanish."""
-    words = understand(text).words
-    known = JOINING.union(*(name.split() for name in names))
-    for one in translations(words, language_of(text)):
-        if any(known.issuperset(fold_name(term).split()) for term in one.terms):
-            known = known.union(words[one.start : one.end])
-    return set(map(international_key, known)).issuperset(map(international_key, words))
+    """Return whether ``text`` says nothing beside ``names``, which are folded."""
+    return JOINING.union(*(name.split() for name in names)).issuperset(understand(text).words)
 
 
 def add_pairs(draft: Draft, question: Question, evidence: Evidence, *, aside: bool) -> None:
@@ -127,7 +133,8 @@ def add_pairs(draft: Draft, question: Question, evidence: Evidence, *, aside: bo
 
 def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
     """Add a note with the pairs that it is about; an overdose is about no pair."""
-    named = [" + ".join(names) for names in pairs if len(names) > 1]
+    told = ([in_language(PACKAGE, draft.language, name) for name in names] for names in pairs)
+    named = [" + ".join(names) for names in told if len(names) > 1]
     draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
 
 

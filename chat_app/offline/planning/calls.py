@@ -30,11 +30,13 @@ _VERBS: Final = re.compile(
     r"|current|new|all|data|info|information|tool|function)\b"
 )
 _ABOUT_OTHERS: Final = re.compile(
-    r"\binteract\w*|\bwechselwirk\w*"
+    r"\binterac\w*|\bwechselwirk\w*"
     r"|\A(?=\W*was\b|.*\b(?:what|which|\w+thing|drugs|medicines|medications|welche\w*|womit|medikamente|arzneimittel)\b)"
     r"(?=.*\b(?:not|\w+n['’]t|cannot|avoid\w*|never|(?:contra|kontra)indi\w+|in\w*compatible|dangerous|unsafe|clash\w*"
     r"|nicht|\w*meide\w*|vermieden)\b)"
-    r"(?=.*\b(?:with|together|on|while|alongside|next to|add|mit|womit|zusammen|zu|dazu|unter|neben|gleichzeitig)\b)",
+    r"(?=.*\b(?:with|together|on|while|alongside|next to|add|mit|womit|zusammen|zu|dazu|unter|neben|gleichzeitig)\b)"
+    r"|\A(?=\W*(?:con )?que\b|.*\b(?:qué|cuál\w*|medicamentos?|fármacos?|medicinas)\b)"
+    r"(?=.*\b(?:no|nunca|evit\w+|contraindi\w+|incompatib\w+|peligros\w+)\b)(?=.*\b(?:con|junt[oa]s?|tomando)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 """Asks what may not be taken with a medicine."""

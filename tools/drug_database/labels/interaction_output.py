@@ -80,7 +80,7 @@ def parties_of(result: DrugSearchResult, notes: PairNotes) -> list[Party]:
     for record in meant:
         if record.generic_name == alias.foreign.get(notes.language):
             return [replace(medicine(record), note=notes.read_as(on, record.generic_name))]
-    note = alias.note or notes.meanings(on, [record.generic_name for record in meant])
+    note = notes.meanings(on, [record.generic_name for record in meant], alias.note)
     return [replace(medicine(record), note=note) for record in meant] or [first]
 
 

@@ -142,6 +142,7 @@ class LabelTerms:
                 self._by_phrase.setdefault(tokens(phrase), set()).add(group.name)
             for name in group.names:
                 self._by_member.setdefault(fold_name(name), set()).add(group.name)
+        self.names = tuple(self._groups)
         self.members = frozenset(self._by_member)
         self._roles = _roles_by_name(data.enzymes)
         self.acting = frozenset(self._roles)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from tools.catalogues import catalogue
+from tools.catalogues import in_language
 from tools.drug_database.labels.interaction_parties import Party
 from tools.drug_database.labels.interactions import Statement
 from tools.drug_database.labels.label_terms import label_terms
@@ -17,11 +17,10 @@ NOTHING_FOUND: Final = (
 
 
 class PairNotes:
-    """Words the notes in ``language``; names of medicines and classes stay as the database has them."""
+    """Words the notes in ``language``; names of medicines stay as the database has them."""
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._texts = catalogue(PACKAGE, language)
 
     def pair(
         self,
@@ -78,9 +77,10 @@ class PairNotes:
         """Return the note on pairs past the limit of ``most`` medicines."""
         return self._say("Not checked: at most {} medicines are compared at once.", str(most))
 
-    def meanings(self, name: str, meant: Sequence[str]) -> str:
-        """Return the note on an abbreviation with several meanings."""
-        return self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
+    def meanings(self, name: str, meant: Sequence[str], note: str) -> str:
+        """Return the note on an abbreviation with several meanings; ``note`` is the English one, where there is one."""
+        told = self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
+        return note if note and self.language == "en" else told
 
     def read_as(self, typed: str, name: str) -> str:
         """Return the note on a misspelt name."""
@@ -107,10 +107,11 @@ class PairNotes:
         return "" if party.record.labels else f"{party.name}: {self._say(NO_LABEL)}"
 
     def _say(self, text: str, *values: str) -> str:
-        return self._texts.get(text, text).format(*values)
+        told = (in_language(PACKAGE, self.language, value) for value in values)
+        return in_language(PACKAGE, self.language, text).format(*told)
 
     def _listed(self, names: Sequence[str]) -> str:
-        return joined(names, joint=self._say("and"))
+        return joined([in_language(PACKAGE, self.language, name) for name in names], joint=self._say("and"))
 
 
 def _contents(party: Party) -> tuple[str, ...]:

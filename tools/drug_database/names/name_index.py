@@ -81,11 +81,14 @@ class NameIndex:
         self.spellings = Spellings(self.names, [self.products[self.exact(name)[0].entry] for name in self.names])
         self.class_spellings = Spellings(list(self.class_names))
         self._international = by_international_key(
-            (name, known.entry)
-            for name, meanings in self._exact.items()
-            for known in meanings
-            if known.kind in {"generic", "substance"} and len(self.ingredients[known.entry]) == 1
+            (name, known.entry) for name, meanings in self._exact.items() for known in self._substances(meanings)
         )
+
+    def _substances(self, meanings: Sequence[Known]) -> list[Known]:
+        """Return the meanings that are no brand or synonym, of the fewest ingredients."""
+        kept = [known for known in meanings if known.kind in {"generic", "substance", "ingredient"}]
+        fewest = min((len(self.ingredients[known.entry]) for known in kept), default=0)
+        return [known for known in kept if len(self.ingredients[known.entry]) == fewest]
 
     def _add(self, entry: IndexEntry) -> None:
         number = len(self.keys)

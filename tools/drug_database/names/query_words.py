@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from tools.drug_database.names.name_keys import word_list
 from tools.language.figures import DECIMAL, units_of
 from tools.language.folding import fold_name
+from tools.language.vocabulary.text_language import with_spanish_and
 
 LONGEST: Final = 300
 """Characters of the typed text that are looked at; no name of a medicine is longer."""
@@ -89,7 +90,7 @@ def understand(typed: str) -> TypedQuery:
     """Take a typed text apart; control characters count as spaces, and 300 characters are read."""
     start = typed[: LONGEST * 4]
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
-    visible = with_plus(visible)
+    visible = with_joining_words(visible)
     plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])
     strength = _STRENGTH.search(plain)
     words = tuple(fold_name(plain).split())
@@ -107,9 +108,9 @@ def understand(typed: str) -> TypedQuery:
     )
 
 
-def with_plus(text: str) -> str:
-    """Return ``text`` with a word for each plus sign between two words, which folding would drop."""
-    return _PLUS.sub(" plus ", text)
+def with_joining_words(text: str) -> str:
+    """Return ``text`` with "plus" for signs between two words, which folding would drop, and "y" for a Spanish "e"."""
+    return with_spanish_and(_PLUS.sub(" plus ", text), "y")
 
 
 def without_form(folded: str) -> str:

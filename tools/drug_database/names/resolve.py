@@ -47,8 +47,8 @@ _SURE_SPELLING: Final = 88.0
 _RIVAL: Final = 10.0
 """Points within which another medicine may be meant as well."""
 _CLASS_ENDS: Final = frozenset({"drug", "drugs", "medicine", "medicines", "agent", "agents"})
-_ABSENT: Final = "{} is another name of {}, which is not in the drug database."
-_NOT_LOADED: Final = "{} is not in the drug database."
+ABSENT: Final = "{} is another name of {}, which is not in the drug database."
+NOT_LOADED: Final = "{} is not in the drug database."
 _HALF: Final = 0.5
 _FAR_WORDS: Final = 3
 
@@ -195,11 +195,11 @@ def _absent(index: NameIndex, text: str) -> str:
         return ""
     alias = aliases().name(text)
     if alias is not None:
-        return _ABSENT.format(alias.alias, joined(alias.names))
+        return ABSENT.format(alias.alias, joined(alias.names))
     if salt := salt_in_english(text):
-        return _ABSENT.format(text, salt)
+        return ABSENT.format(text, salt)
     name = "" if is_known_word(text) else not_loaded(index, text)
-    return _NOT_LOADED.format(name) if name else ""
+    return NOT_LOADED.format(name) if name else ""
 
 
 def _class_at_end(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate, ...]:

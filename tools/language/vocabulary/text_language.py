@@ -20,6 +20,12 @@ _LEAD: Final = 0.36
 """Likelihood by which a language must lead another one that has some of the words: that of its thousandth word."""
 _LONGEST_SYMBOL: Final = 3
 """Letters of a unit that is no word: "yo", not "Jahre"."""
+_AND: Final = re.compile(
+    r"(?<=[^\W\d_]{3} )(?:y(?= [^\W\d_]{3})|(?<!hepatitis )(?<!vitamin )(?<!vitamina )e(?= h?i[^\W\d_]{3}))"
+)
+"""The Spanish "and", which is "e" before an i; "vitamin e intake" has none."""
+_TELLS_SPANISH: Final = "con"
+"""Is counted for it: the lists of common words hold none of one letter."""
 _CLINICAL: Final = 0.5
 """Likelihood of a clinical word that is no English one, whose frequency in ordinary texts tells little."""
 
@@ -34,7 +40,8 @@ def language_of(*texts: str) -> Language:
 
 def language_of_questions(*questions: str) -> Language:
     """Like ``language_of``, without symbols of units: a question of figures would pass for a language that has them."""
-    return language_of(*(" ".join(word for word in text.split() if not _is_symbol(word)) for text in questions))
+    words = (with_spanish_and(text, _TELLS_SPANISH).split() for text in questions)
+    return language_of(*(" ".join(word for word in text if not _is_symbol(word)) for text in words))
 
 
 def _is_symbol(word: str) -> bool:
@@ -42,12 +49,18 @@ def _is_symbol(word: str) -> bool:
     return unit in UNITS and len(unit) <= _LONGEST_SYMBOL
 
 
+def with_spanish_and(text: str, word: str) -> str:
+    """Return ``text`` with ``word`` for each Spanish "and" of one letter."""
+    return _AND.sub(word, text)
+
+
 def _told_language(text: str) -> Language | None:
     """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None when undecided.
 
     Spanish writes no word with a capital inside a sentence but names. A word in capitals is an abbreviation.
     """
-    first, *others = _WORD.findall(text.lower() if text.isupper() else text)[:100] or [""]
+    written = with_spanish_and(text.lower() if text.isupper() else text, _TELLS_SPANISH)
+    first, *others = _WORD.findall(written)[:100] or [""]
     spanish = [first, *(word for word in others if not word.istitle())]
     likely: dict[Language, float] = {
         name: _likelihood(spanish if name == "es" else [first, *others], name) for name in LANGUAGES
@@ -70,6 +83,7 @@ def _clinical_in(written: str) -> list[Language]:
     word = written.lower()
     foreign: list[Language] = [name for name in FOREIGN_LANGUAGES if any(translations([word], name))]
     is_of_all = written.isupper() or bool(abbreviation_meanings(word)) or word in word_entries("eponyms")
-    own: list[Language] = [] if foreign or is_of_all else ["en"]
+    is_of_others = any(frequency(word, name) > frequency(word, "en") for name in FOREIGN_LANGUAGES)
+    own: list[Language] = [] if foreign or is_of_all or is_of_others else ["en"]
     shared = is_english(word) or (foreign and abbreviation_meanings(word))
     return own if shared else foreign
