@@ -197,6 +197,17 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
 @pytest.mark.parametrize(
     ("question", "also_named"),
     [
+        ("prednisone 40 mg daily, can she get the MMR vaccine?", ["mmr vaccine"]),
+        ("Darf man unter Prednison gegen Masern impfen?", ["measles vaccine"]),
+        ("vacuna de la varicela y prednisona", ["varicella vaccine"]),
+        ("prednisone for croup after measles", []),
+        ("FluMist while on prednisone", ["Live influenza vaccine"]),
+        ("Warfarin und Spinat", ["Food rich in vitamin K"]),
+        ("warfarin and leafy greens", ["Food rich in vitamin K"]),
+        ("linezolid with cheese", ["Cheese"]),
+        ("Can I drink coffee with theophylline?", ["Caffeine"]),
+        ("jugo de toronja y simvastatina", ["Grapefruit juice"]),
+        ("Johanniskraut und die Pille", ["Hormonal contraceptive", "St. John's wort"]),
         ("SSRI and tramadol", ["SSRI"]),
         ("grapefruit juice and amlodipine", ["Grapefruit juice"]),
         ("Johanniskraut und Sertralin", ["St. John's wort"]),

@@ -453,8 +453,8 @@ def test_every_meaning_of_an_ambiguous_abbreviation_is_checked_and_none_with_ano
         ["hydrocortisone", "lithium"],
     ]
     assert all("mistaken for hydrochlorothiazide" in pair["note"] for pair in pairs(result))
-    (german, _) = pairs(interaction_result([_ambiguous(*meanings), _found(lithium)], "de"))
-    assert german["note"].startswith("HCT kann hydrocortisone oder hydrochlorothiazide bedeuten.")
+    (spanish, _) = pairs(interaction_result([_ambiguous(*meanings), _found(lithium)], "es"))
+    assert spanish["note"].startswith("HCT puede significar hydrocortisone o hydrochlorothiazide.")
     named = interaction_result([_ambiguous(*meanings), _found(meanings[1])])
     assert [pair["medicines"] for pair in pairs(named)] == [["hydrocortisone", "hydrochlorothiazide"]]
     alone = interaction_result([_ambiguous(*meanings)])
@@ -471,6 +471,64 @@ def test_an_abbreviation_means_what_it_does_in_the_language_of_the_question() ->
 def test_a_brand_that_is_not_loaded_is_searched_by_its_ingredients() -> None:
     one = record("alphadrug", {"interactions": ("Verapamil raises its levels.", "Oxycodone does not.")})
     assert quoted(check(one, "Tarka")) == ["Verapamil raises its levels."]
+
+
+@pytest.mark.parametrize("asked", ["phenprocoumon", "Marcumar", "acenocoumarol"])
+def test_a_label_that_names_one_of_the_class_is_quoted_without_a_level_and_the_note_says_so(asked: str) -> None:
+    amiodarone = record("amiodarone", {"interactions": ("Avoid warfarin.", "Avoid grapefruit juice.")})
+    result = check(amiodarone, asked)
+    (row,), (pair,) = rows(result), pairs(result)
+    assert (row["matched_by"], row["mentioned_as"], row["severity"]) == ("class member", ["warfarin"], None)
+    assert row["label"] == {"interactions": ["Avoid warfarin."]}
+    assert (pair["severity"], pair["shared_risks"]) == (None, [])
+    assert pair["note"].endswith(
+        f"What is quoted is on warfarin, of the same class, and may not hold for {asked}: no label names that."
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentences", "asked"),
+    [
+        (("Avoid warfarin.", "Monitor phenprocoumon."), "phenprocoumon"),
+        (("Avoid warfarin.", "Monitor anticoagulants."), "phenprocoumon"),
+        (("Avoid ciprofloxacin.",), "ofloxacin"),
+        (("Avoid warfarin.",), "vitamin K antagonists"),
+    ],
+)
+def test_one_of_the_class_counts_only_where_nothing_else_is_found_and_all_interact_alike(
+    sentences: tuple[str, ...], asked: str
+) -> None:
+    result = check(record("alphadrug", {"interactions": sentences}), asked)
+    assert all(row["matched_by"] != "class member" for row in rows(result))
+
+
+def test_a_label_is_not_searched_for_its_own_medicine_instead_of_another_of_the_class() -> None:
+    assert rows(check(record("warfarin", {"interactions": ("Warfarin and other drugs interact.",)}), "Marcumar")) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asked", "found"),
+    [
+        ("Large amounts of tyramine-rich food should be avoided.", "Cheese", True),
+        ("Dairy products lower its absorption.", "Cheese", True),
+        ("Cheese should be avoided.", "Dairy product", True),
+        ("A sudden change in dietary vitamin K changes the response.", "Food rich in vitamin K", True),
+        ("It may cause vitamin K-dependent bleeding.", "Food rich in vitamin K", False),
+        ("Live vaccines should be avoided.", "measles vaccine", True),
+        ("Live vaccines should be avoided.", "FluMist", True),
+        ("Live attenuated intranasal influenza vaccine should be avoided.", "FluMist", True),
+        ("Live attenuated intranasal influenza vaccine should be avoided.", "measles vaccine", False),
+        ("Antacids with aluminum, calcium or magnesium impair its absorption.", "Magnesium preparation", True),
+        ("Antacids with aluminum, calcium or magnesium impair its absorption.", "Calcium preparation", True),
+        ("Caffeine levels may rise.", "coffee", True),
+        ("Theophylline has caused fatal reactions.", "coffee", False),
+        ("Serotonergic drugs should be avoided.", "SSRI", True),
+    ],
+)
+def test_a_label_speaks_of_foods_vaccines_and_preparations_by_their_classes(
+    sentence: str, asked: str, *, found: bool
+) -> None:
+    assert quoted(check(record("alphadrug", {"interactions": (sentence,)}), asked)) == [sentence] * found
 
 
 def test_members_without_a_statement_are_named_and_nothing_is_called_safe() -> None:
@@ -630,7 +688,8 @@ def test_every_note_class_and_risk_is_translated(language: str) -> None:
     strengths = ("", "strong", "moderate", "weak")
     acting = [EnzymeRole("{}", role, strength) for role in ("inhibitor", "inducer") for strength in strengths]
     roles = {role.title() for role in (*acting, EnzymeRole("{}", "substrate"))}
-    wanted = {*(said - docstrings), *RISKS, NO_LABEL, *label_terms().names, *roles, ABSENT, NOT_LOADED}
+    named = {*label_terms().names, *(name for name in label_terms().members if name.endswith(" vaccine"))}
+    wanted = {*(said - docstrings), *RISKS, NO_LABEL, *named, *roles, ABSENT, NOT_LOADED}
     translated = catalogue(pair_notes.PACKAGE, language)
     assert wanted == set(translated)
     assert all(text.count("{}") == translated[text].count("{}") for text in wanted)

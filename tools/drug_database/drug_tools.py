@@ -120,8 +120,9 @@ class _Tools:
 
         Call it whenever a question names two or more medicines, or asks what may not be taken with one. The severity
         is contraindicated, avoid, adjust dose, monitor or described. Rows with `matched_by` "shared risk" quote a
-        risk that both labels state without naming each other. No statement found never means that a combination is
-        safe. Tell the user about pairs whose note says that they were not checked.
+        risk that both labels state without naming each other; those with "class member" are on the medicine in
+        `mentioned_as`, of the same class, and may not hold for the asked one: say so. No statement found never means
+        that a combination is safe. Tell the user about pairs whose note says that they were not checked.
 
         Args:
             names: All medicines or classes, each by its whole brand, generic or class name; 16 are compared at once.

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from tools.drug_database.labels.class_members import member_statements
 from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
 from tools.drug_database.labels.interactions import Statement, pair_statements, single_statements
 from tools.drug_database.labels.pair_notes import PairNotes
@@ -22,6 +23,8 @@ from tools.types import Passage, Phrase, ToolResult
 
 MOST: Final = 16
 """Medicines whose pairs are checked at once."""
+_ON_OTHERS: Final = ("shared risk", "class member")
+"""How statements were found that are quoted without a severity."""
 _Pair = dict[str, JsonValue]
 
 
@@ -40,6 +43,8 @@ def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") 
         checked += [_single(party, rows, passages, notes) for party in readings[0]]
     for one, other in _combined(readings):
         statements = pair_statements(one, other)
+        if not statements:
+            statements = member_statements(one, other)
         found_rows = _rows(statements, (one, other), passages)
         rows += found_rows
         checked.append(_pair((one, other), statements, len(found_rows), notes))
@@ -126,14 +131,14 @@ class _Row(NamedTuple):
 
     @property
     def severity(self) -> Severity | None:
-        """How strongly the statements warn of the combination; a risk that labels share warns of no combination."""
+        """How strongly the statements warn of the combination; None where they are on no combination of the two."""
         first = self.statements[0]
-        return None if first.how == "shared risk" else first.severity
+        return None if first.how in _ON_OTHERS else first.severity
 
     def order(self) -> tuple[bool, bool, int]:
         """Shared risks last; the rest by severity over all pairs."""
         first = self.statements[0]
-        return (first.how == "shared risk", first.yields, SEVERITIES.index(first.severity))
+        return (first.how in _ON_OTHERS, first.yields, SEVERITIES.index(first.severity))
 
     def data(self) -> dict[str, JsonValue]:
         first = self.statements[0]
@@ -157,12 +162,12 @@ def _run(one: Statement) -> tuple[str, ...]:
 
 
 def _pair_order(pair: _Pair) -> tuple[int, bool]:
-    """Order pairs by severity, then those that share a risk alone, then those without a statement."""
-    return ((*SEVERITIES, None).index(pair["severity"]), not pair["shared_risks"])
+    """Order pairs by severity, then those with quotes that have none, then those without a statement."""
+    return ((*SEVERITIES, None).index(pair["severity"]), not pair["mentions"])
 
 
 def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: int, notes: PairNotes) -> _Pair:
-    said = [statement for statement in statements if statement.how != "shared risk"]
+    said = [statement for statement in statements if statement.how not in _ON_OTHERS]
     risks = dict.fromkeys(statement.mentioned_as[0] for statement in statements if statement.how == "shared risk")
     stated = {(statement.label_of, statement.mentioned_as[0]) for statement in statements if statement.mentioned_as}
     return {
@@ -171,8 +176,14 @@ def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: i
         "mentions": rows,
         "severity": said[0].severity if said else None,
         "shared_risks": list(risks),
-        "note": notes.pair(*parties, said, risks=list(risks), stated=stated),
+        "note": notes.pair(*parties, said, risks=list(risks), stated=stated, members=_members(statements)),
     }
+
+
+def _members(statements: Sequence[Statement]) -> tuple[str, ...]:
+    """Return the medicines of a class that are named instead of one of the pair."""
+    named = (name for statement in statements if statement.how == "class member" for name in statement.mentioned_as)
+    return tuple(dict.fromkeys(named))
 
 
 def _left_out(names: Sequence[str], notes: PairNotes) -> list[JsonValue]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from tools.drug_database.labels.label_terms import EnzymeRole, PhraseIndex, label_terms, tokens
 from tools.drug_database.names.aliases import Aliases, aliases, singular
+from tools.drug_database.names.foreign_names import ions_of
 from tools.drug_database.names.name_keys import base_moiety, class_name
 from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.records.drug_record import DrugRecord
@@ -112,20 +113,22 @@ def medicine(record: DrugRecord) -> Party:
 def unlisted(name: str, members: Iterable[DrugRecord] = ()) -> Party:
     """Return the party of a name that is no record: a class, or a medicine that only labels may name.
 
-    A label that names a member of the class speaks of the class.
+    A label that names a member of the class speaks of the class, and so does one that names a wider class. Preparations
+    of an element are named by it.
     """
     alias = aliases().name(name)
     names = [name, *(alias.names if alias else aliases().other_names(fold_name(name)))]
     names += [part for one in names for part in _PARTS.split(one) if part != one]
     terms = label_terms()
     wording = terms.group_named(name)
+    names += ions_of(fold_name(name)) if wording else ()
     return Party(
         name=name,
         record=None,
         names=_index([*names, *terms.members_of(wording)], ()),
         classes=_index((), ()),
         own=frozenset(map(fold_name, names)),
-        groups=wording or terms.groups_of(names),
+        groups=(wording | terms.wider(name)) or terms.groups_of(names),
         roles=terms.roles_of(names) | frozenset(terms.roles_in(f"an {name}")),
         is_class=bool(wording),
         members=tuple(record for record in members if record.labels),

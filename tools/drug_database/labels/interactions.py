@@ -34,8 +34,8 @@ MOST_QUOTES: Final = 40
 """Sentences quoted for one pair."""
 MOST_BY_CLASS: Final = 12
 """Of these, sentences that name a class or enzyme and not the medicine."""
-How = Literal["name", "class", "enzyme", "shared risk", "own section"]
-_HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "enzyme", "shared risk")
+How = Literal["name", "class", "enzyme", "class member", "shared risk", "own section"]
+_HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "enzyme", "class member", "shared risk")
 
 
 class Statement(NamedTuple):

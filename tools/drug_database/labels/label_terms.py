@@ -21,6 +21,8 @@ Tokens = tuple[str, ...]
 _EFFECTS: Final = frozenset(("effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency"))
 _NO_USE: Final = _EFFECTS | {"inhibition", "dose", "malignant", "angioedema", "pump"}
 """Words after which a class name describes something else, as in "the antihypertensive effect of lisinopril"."""
+_VACCINE: Final = " vaccine"
+_VACCINATION: Final = re.compile(r"\b(?:vaccin|immuni[sz]|jab|shot)")
 _ACRONYM: Final = 3
 _NEAR: Final = 7
 """Words between an enzyme and its role: "inhibitors of the cytochrome P450 3A4 isoenzyme"."""
@@ -64,6 +66,8 @@ class Group(Frozen):
     names: tuple[str, ...]
     within: tuple[str, ...]
     """Wider groups that hold the members of this one."""
+    alike: bool = False
+    """Whether what a label says of one member is worth quoting for another one that has no record."""
 
 
 class Enzyme(Frozen):
@@ -144,6 +148,8 @@ class LabelTerms:
                 self._by_member.setdefault(fold_name(name), set()).add(group.name)
         self.names = tuple(self._groups)
         self.members = frozenset(self._by_member)
+        vaccines = (name for name in self.members if name.endswith(_VACCINE))
+        self._vaccines = PhraseIndex((name.removesuffix(_VACCINE), name) for name in vaccines)
         self._roles = _roles_by_name(data.enzymes)
         self.acting = frozenset(self._roles)
         self._spellings = {fold_name(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
@@ -166,11 +172,23 @@ class LabelTerms:
         """Return the groups that list the medicine ``name`` itself."""
         return frozenset(self._by_member.get(fold_name(name), ()))
 
+    def _named(self, text: str) -> set[str]:
+        words = tokens(text)
+        return self._by_phrase.get(words) or self._by_phrase.get((*words, "salt"), set())
+
     def group_named(self, text: str) -> frozenset[str]:
         """Return the groups whose wording ``text`` is, with the narrower ones; an element means its salts."""
-        words = tokens(text)
-        found = self._by_phrase.get(words) or self._by_phrase.get((*words, "salt"), set())
+        found = self._named(text)
         return frozenset(name for name in self._groups if name in found or self._closed([name]) & found)
+
+    def like(self, names: Iterable[str]) -> list[str]:
+        """Return the other members of the groups of medicines that interact alike which list one of ``names``."""
+        groups = {group for name in names for group in self.own_groups(name) if self._groups[group].alike}
+        return [name for name in self.members_of(sorted(groups)) if name not in names]
+
+    def wider(self, text: str) -> frozenset[str]:
+        """Return the groups whose wording ``text`` is, with the wider ones."""
+        return self._closed(self._named(text))
 
     def members_of(self, groups: Iterable[str]) -> list[str]:
         """Return the named members of ``groups``."""
@@ -179,6 +197,11 @@ class LabelTerms:
     def members_in(self, text: str) -> frozenset[str]:
         """Return the members of any group that ``text`` names."""
         return frozenset(name for _, _, name in self._members.find(tokens(text)))
+
+    def vaccines_in(self, text: str) -> frozenset[str]:
+        """Return the vaccines among the members against what ``text`` names beside a word for vaccination."""
+        found = self._vaccines.find(tokens(text)) if _VACCINATION.search(text) else ()
+        return frozenset(name for _, _, name in found)
 
     def names_any(self, text: str) -> bool:
         """Return whether ``text`` names a medicine or a group of medicines."""

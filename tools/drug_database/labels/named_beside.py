@@ -11,13 +11,22 @@ from tools.drug_database.names.foreign_names import international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import NameCandidate, not_loaded
 from tools.drug_database.names.name_spans import find_spans
-from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery, without_form
+from tools.drug_database.names.query_words import (
+    CONTEXT,
+    JOINING,
+    NOISE,
+    TypedQuery,
+    with_joining_words,
+    without_form,
+)
 from tools.drug_database.records.queries import DrugHit
 from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
 
+_ARTICLES: Final = frozenset({"der", "die", "das", "den", "dem", "el", "la", "los", "las"})
+"""Of German and Spanish; those of English are noise in any name."""
 _NAMED: Final = frozenset({"exact", "brand", "synonym"})
 _LONGEST_NAME: Final = 4
 _SHORTEST_UNKNOWN: Final = 4
@@ -46,6 +55,7 @@ def named_beside(
     # "Eisen" is no second partner beside "Eisenpräparate".
     members = frozenset(filter(is_ordinary, terms.members_of(groups)))
     names = {*unlisted.values(), *misspelt} - members
+    names |= terms.vaccines_in(" ".join((english, *(name for one in expanded for name in one.same))))
     records = [hit.record for hit in hits if hit.matched.how in _NAMED]
     if not records and len(groups | names) < 2:
         return ()
@@ -112,7 +122,7 @@ def _is_free(words: Sequence[str], start: int, end: int, spans: Iterable[tuple[i
 
 def _is_all(english: str, covered: Collection[str]) -> bool:
     """Return whether a question says nothing beside the classes and names that ``covered`` are the words of."""
-    words = (word for word in fold_name(english).split() if word not in NOISE and word not in JOINING)
+    words = (word for word in fold_name(english).split() if word not in NOISE | JOINING | _ARTICLES)
     return all(word in covered or singular(word) in covered for word in words)
 
 
@@ -121,7 +131,7 @@ def _unread(text: str, question: TypedQuery, names: Collection[str], others: Col
 
     A comma joins only in a list that goes on, or at the end of the text.
     """
-    parts = [(part, without_form(fold_name(part)) or part) for part in _PARTS.findall(text)]
+    parts = [(part, without_form(fold_name(part)) or part) for part in _PARTS.findall(with_joining_words(text))]
     kept = [(part, word) for part, word in parts if word in _JOINS or word not in NOISE]
     for turn in (kept, kept[::-1]):
         words = [word for _, word in turn]

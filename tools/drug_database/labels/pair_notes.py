@@ -30,10 +30,17 @@ class PairNotes:
         *,
         risks: Sequence[str],
         stated: Collection[tuple[str, str]],
+        members: Sequence[str] = (),
     ) -> str:
         """Return the note on a pair, of which the labels have ``said`` this, and share these ``risks``.
 
-        ``stated`` are the parties with the risks that their own labels state.
+        Args:
+            one: A medicine or class.
+            other: The other one.
+            said: What the labels say of each other.
+            risks: The risks that both share.
+            stated: The parties with the risks that their own labels state.
+            members: Medicines of a class of one of them that the label of the other names instead.
         """
         parties = (one, other)
         notes = list(dict.fromkeys(party.note for party in parties if party.note))
@@ -51,7 +58,11 @@ class PairNotes:
             missing = [risk for risk in risks if (party.name, risk) not in stated]
             listed = "{} is listed among medicines with the risk {}; no statement of it was found in a loaded label."
             notes += [self._say(listed, party.name, self._say(risk)) for risk in missing]
-        if not said:
+        if members:
+            instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
+            unlisted = next(party.name for party in parties if not party.record)
+            notes.append(self._say(instead, self._listed(members), unlisted))
+        elif not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
         if risks:
             shared_risks = "A risk that both share is quoted from each label that states it: {}."
