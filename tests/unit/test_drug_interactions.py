@@ -427,7 +427,7 @@ def test_of_two_classes_the_labels_of_their_members_are_searched() -> None:
     assert [(row["label_of"], row["about"]) for row in rows(result)] == [("sumatriptan", "SSRIs")]
     assert quoted(result) == ["SSRIs may cause serotonin syndrome."]
     assert pairs(result)[0]["labels_of"] == ["sumatriptan"]
-    assert pairs(result)[0]["note"].startswith("Of triptans these labels were searched: sumatriptan.")
+    assert pairs(result)[0]["note"].startswith("Labels searched for triptans: sumatriptan.")
 
 
 def test_the_labels_of_a_class_are_searched_for_one_medicine() -> None:

@@ -110,7 +110,7 @@ class PairNotes:
         """Return what was searched for a party that has no label itself; empty for one that has."""
         if party.members:
             members = self._listed([record.generic_name for record in party.members])
-            return self._say("Of {} these labels were searched: {}.", party.name, members)
+            return self._say("Labels searched for {}: {}.", party.name, members)
         if party.record is None:
             alone = "{} has no label: only that of the other one was searched."
             unknown = "{} is not in the drug database: only the other label was searched, for that name."
