@@ -827,9 +827,90 @@ def test_below_a_pair_without_statements_the_closest_sentences_are_said_to_be_no
     body = {"pairs": [{"medicines": ["alphadrug", "betadrug"], "note": "No statement was found."}], "results": []}
     output = ToolOutput("check_drug_interactions", "{}", json.dumps(body))
     answer = compose(
-        "Is alphadrug a part of betadrug?", gather([guideline("A part of the knee is stiff in frost."), output])
+        "Is a stiff knee part of alphadrug and betadrug?", gather([guideline("A knee is stiff in frost."), output])
     )
     assert answer.text.startswith(f"alphadrug + betadrug: No statement was found.\n\n{phrases.CLOSEST}"), answer.text
+
+
+LABELLED = {"matched": {"how": "exact", "on": "adrug"}, "generic_name": "adrug", "cite": "[1]"}
+
+
+@pytest.mark.parametrize(("severity", "first"), [("described", True), ("contraindicated", False)])
+def test_a_contraindication_in_the_patients_state_comes_before_weaker_statements(severity: str, *, first: bool) -> None:
+    barred = "Adrug is contraindicated in angioedema."
+    label = drug("adrug", LABELLED | {"label": {"contraindications": [barred, "It is contraindicated in anuria."]}})
+    output = checked(
+        {"medicines": ["adrug", "bdrug"], "note": ""}, rows=[pair_row("adrug", "bdrug", severity, "Said.")]
+    )
+    answer = compose("adrug with bdrug in angioedema", gather([label, output])).text
+    assert (0 <= answer.index(barred) < answer.index("Said.")) == first
+    assert "anuria" not in answer
+    assert "angioedema" not in compose("adrug with bdrug", gather([label, output])).text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "switch from bdrug to adrug, washout?",
+        "how long after bdrug can adrug be given",
+        "adrug bdrug how many hours apart?",
+    ],
+)
+def test_a_time_between_two_medicines_comes_first_where_it_is_asked_for(question: str) -> None:
+    rows = [
+        pair_row("adrug", "bdrug", "contraindicated", "Contraindicated with bdrug for 10 days."),
+        pair_row("adrug", "bdrug", "described", "Start adrug at least 48 hours after bdrug."),
+    ]
+    rows[0]["label"]["warnings"] += ["Bdrug must not be given within 5 days of adrug."]
+    output = checked({"medicines": ["adrug", "bdrug"], "note": ""}, rows=rows)
+    elsewhere = guideline("A switch to adrug after bdrug is a change of hours and washout.")
+    answer = compose(question, gather([elsewhere, output])).text
+    assert answer.startswith("adrug, warnings:\n\n- Bdrug must not be given within 5 days of adrug.")
+    assert phrases.CLOSEST not in answer
+
+
+def test_a_partner_asks_for_no_section_of_the_label() -> None:
+    label = drug("adrug", LABELLED | {"label": {"lactation": ["Milk may be pumped and discarded on adrug."]}})
+    rows = [pair_row("adrug", "Dairy product", "monitor", "Take adrug 2 hours before dairy products.")]
+    output = checked({"medicines": ["adrug", "Dairy product"], "note": ""}, rows=rows)
+    assert compose("adrug and milk?", gather([label, output])).text == (
+        "adrug, warnings:\n\n- Take adrug 2 hours before dairy products. [1]"
+    )
+
+
+def test_a_statement_on_a_pair_leads_also_where_a_quote_holds_every_word() -> None:
+    label = drug("adrug", LABELLED | {"label": {"warnings": ["An adrug patch can cause gout, as bdrug does."]}})
+    output = checked(
+        {"medicines": ["adrug", "bdrug"], "note": ""}, rows=[pair_row("adrug", "bdrug", "avoid", "Avoid.")]
+    )
+    assert compose("adrug patch and bdrug gout", gather([label, output])).text.startswith(
+        "adrug, warnings:\n\n- Avoid."
+    )
+
+
+@pytest.mark.parametrize(("question", "kept"), [("adrug and bdrug", False), ("adrug and bdrug in gout", True)])
+def test_below_a_pair_only_that_is_quoted_which_tells_of_what_else_is_asked(question: str, *, kept: bool) -> None:
+    label = drug("adrug", LABELLED | {"label": {"indications": ["Adrug is indicated for gout."]}})
+    output = checked(
+        {"medicines": ["adrug", "bdrug"], "note": ""}, rows=[pair_row("adrug", "bdrug", "avoid", "Avoid.")]
+    )
+    answer = compose(question, gather([guideline("Adrug is the first choice in gout."), label, output])).text
+    assert ("Adrug is the first choice" in answer) == kept
+    assert "indicated" not in answer
+
+
+def test_alternatives_beside_a_third_medicine_are_no_pair() -> None:
+    nothing = "No statement was found."
+    output = checked(
+        {"medicines": ["cdrug", "adrug"], "note": ""},
+        {"medicines": ["adrug", "bdrug"], "note": nothing},
+        rows=[pair_row("adrug", "cdrug", "avoid", "Avoid cdrug.")],
+    )
+    evidence = gather([guideline("Bdrug is a better choice than others."), output])
+    answer = compose("cdrug with adrug vs bdrug", evidence).text
+    assert answer.startswith("adrug, warnings:\n\n- Avoid cdrug.")
+    assert phrases.CLOSEST not in answer
+    assert nothing not in answer
 
 
 SWITCH = "Switching from betadrug to alphadrug: stop betadrug and start alphadrug two days later."

@@ -16,6 +16,7 @@ CLASSES = {
     "sitagliptin": ["Dipeptidyl peptidase-4 inhibitor", "DPP-4 inhibitor", "Antidiabetic agent"],
     "ramipril": ["ACE inhibitor", "Antihypertensive agent"],
     "losartan": ["ARB", "Antihypertensive agent"],
+    "rifampin": ["Antimycobacterial"],
     "tadalafil": ["Phosphodiesterase 5 (PDE5) inhibitor"],
 }
 
@@ -38,6 +39,7 @@ def answer_on(names: Sequence[str], guideline: Sequence[str]) -> str:
         (("liraglutide", "sitagliptin"), "DPP-4 inhibitors must not be combined with liraglutide."),
         (("ramipril", "losartan"), "An ACE inhibitor and an ARB must not be combined."),
         (("losartan", "ramipril"), "Avoid losartan with ACE inhibitors."),
+        (("rifampin", "losartan"), "Rifampicin should be avoided with losartan."),
     ],
 )
 def test_a_sentence_that_names_both_by_name_or_class_is_quoted(names: Sequence[str], sentence: str) -> None:
@@ -51,6 +53,7 @@ def test_a_sentence_that_names_both_by_name_or_class_is_quoted(names: Sequence[s
     [
         (("ramipril", "losartan"), "Combine an ACE inhibitor or an ARB with a calcium channel blocker."),
         (("ramipril", "losartan"), "Antihypertensive agents may be combined."),
+        (("ramipril", "losartan"), "Start with an ACE inhibitor; an ARB must not be combined with a renin inhibitor."),
         (("ramipril", "tadalafil"), "An ACE inhibitor must not be combined with a renin inhibitor."),
     ],
 )

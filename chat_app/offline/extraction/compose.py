@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from itertools import groupby
 from typing import Final
 
 from chat_app.offline import phrases
@@ -16,6 +15,7 @@ from chat_app.offline.extraction.draft import Draft, table_of
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
+    HARMS,
     ORGAN_DOSES,
     PRODUCTS,
     asked_sections,
@@ -25,7 +25,7 @@ from chat_app.offline.extraction.drug_parts import (
 from chat_app.offline.extraction.pairs import add_pairs, asks_combination, pair_sentences
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
+from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, Selection, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
 from chat_app.offline.wire.model import Answer
 from tools.catalogues import in_language
@@ -53,9 +53,9 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     leads = asks_combination(asked, evidence, answered=selection.answers)
     on_pair = pair_sentences(evidence) if leads else ()
     if leads:
-        add_pairs(draft, asked, evidence, aside=False)
+        add_pairs(draft, asked, evidence, () if evidence.on_overdose else selection.warnings, aside=False)
     if on_pair:
-        draft.lines(phrases.FROM_GUIDELINES, on_pair)
+        draft.quotes(on_pair, phrases.FROM_GUIDELINES)
     noted = opening
     overdose = evidence.on_overdose
     if overdose:
@@ -100,11 +100,13 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
     """
     known = label_terms()
     listed = ((name, group) for name in known.members_in(question) for group in known.own_groups(name))
+    parties = list(dict.fromkeys(name for pair in evidence.pairs for name in pair.names))
+    groups = [group for name in parties for group in known.group_named(name)]
     asked = read_question(
         question,
         evidence.terms,
         newest=newest or question,
-        subjects=evidence.subjects(question),
+        subjects=[*evidence.subjects(question), *parties, *known.phrases_of(groups)],
         medicines=evidence.medicines,
         classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
@@ -116,11 +118,13 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:
     """Add the best sentences and rows; those that are no clear answer only where nothing else answers, or a pair."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
+    if on_pair:
+        quotes = [quote for quote in quotes if _adds(quote, asked, silent=not answered)]
     if selection.shares_terms and not selection.quotes and not answered:
         draft.say(phrases.UNRELATED)
     beside = answered and not selection.answers
     if beside:
-        quotes = [quote for quote in quotes if on_pair and not quote.passage.part][:_MOST_BESIDE]
+        quotes = quotes[:_MOST_BESIDE] if on_pair else []
     if not quotes:
         return
     quotes = _in_order(quotes, asked.sections)
@@ -134,10 +138,23 @@ def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bo
     elif not draft.text and _leads(quotes):
         draft.paragraph(quotes[0].unit.text, quotes[0].passage)
         quotes, sources = quotes[1:], phrases.MORE
-    for heading, group in groupby(quotes, lambda quote: quote.passage.title or sources):
-        draft.lines(heading, ((quote.unit, quote.passage) for quote in group))
+    draft.quotes(((quote.unit, quote.passage) for quote in quotes), sources)
     if selection.answers and asked.asks_several and _says_more(best, draft.text):
         draft.say(phrases.SAYS_MORE)
+
+
+def _adds(quote: Scored, asked: Question, *, silent: bool) -> bool:
+    """Return whether ``quote`` may stand below a pair: it names two medicines, or tells of what else is asked.
+
+    Below a ``silent`` pair a label may speak of the other medicine in words that nobody knows.
+    """
+    named = [asked.forms[place][0] for place in quote.own - asked.circumstances - asked.everyday]
+    stems = frozenset[str]().union(*named)
+    two = len(named) > 1 and not any(stems <= one for one in asked.subjects)
+    parts = {"", *HARMS, *OF_PATIENTS, *asked.sections}
+    if silent and quote.passage.part == "interactions":
+        return True
+    return quote.passage.part in parts and bool(two or asked.circumstances & (quote.own | quote.headed))
 
 
 def _says_more(quote: Scored, text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from chat_app.offline import phrases
@@ -48,6 +49,12 @@ class Draft:
                 # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
                 self.text += "\n\n- " if opens else "\n- "
                 self._cited("; ".join(unit.cells) or unit.text, source)
+
+    def quotes(self, units: Iterable[tuple[Unit, EvidencePassage]], heading: str = "") -> None:
+        """Add what the text does not hold yet, under the titles of the passages, or ``heading`` where one has none."""
+        unsaid = (one for one in units if one[0].text not in self.text)
+        for title, group in groupby(unsaid, lambda one: one[1].title or heading):
+            self.lines(title, group)
 
     def _row(self, unit: Unit, source: EvidencePassage, *, opens: bool) -> None:
         if opens and unit.table:

@@ -7,6 +7,7 @@ words by which it is asked for; they count as words of the section's heading.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from chat_app.offline import phrases
@@ -77,13 +78,13 @@ def record_parts(question: str) -> tuple[str, ...]:
     return tuple(part for part, words in _RECORD.items() if asked & term_set(words))
 
 
-def asked_sections(question: str) -> frozenset[str]:
-    """Return the sections of a label that ``question`` asks for.
+def asked_sections(question: str, but: Collection[str] = ()) -> frozenset[str]:
+    """Return the sections of a label that ``question`` asks for by other terms than ``but``.
 
     A word that several sections share asks for the one that the question's other words ask for. When a medicine must
     not be used is in its contraindications.
     """
-    named = [_SECTIONS_OF[word] for word in term_set(question) if word in _SECTIONS_OF]
+    named = [_SECTIONS_OF[word] for word in term_set(question).difference(but) if word in _SECTIONS_OF]
     if _NOT_USED.search(question):
         named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import chain
 from typing import Final
 
 from chat_app.offline import phrases
@@ -27,13 +27,13 @@ from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.names.foreign_names import english_forms, international_key
 from tools.drug_database.names.query_words import JOINING, understand, with_joining_words
 from tools.language.folding import fold_name
-from tools.language.quotable_units import Unit, units
+from tools.language.quotable_units import Unit, term_set, units
 from tools.language.vocabulary.clinical_vocabulary import translations
 from tools.language.vocabulary.text_language import language_of
 
 _INSTEAD: Final = re.compile(
     r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
-    r"|versus|vs|compar\w*|differ\w*|unterschied\w*|diferen\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
+    r"|compar\w*|differ\w*|unterschied\w*|diferen\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
     r"|vergleich\w*|cambi\w*|en lugar|en vez)\b"
 )
 _BESIDE: Final = (
@@ -41,7 +41,11 @@ _BESIDE: Final = (
     "|mit|unter|neben|zu|nimmt|einnimmt|bekommt|erhalt|con|toma|tomando"
 )
 """Words before a medicine that is taken beside another."""
-_CHOICE: Final = "or|oder|than|als|better|besser|mejor|preferred|bevorzugt"
+_CHOICE: Final = "or|oder|than|als|vs|versus|better|besser|mejor|preferred|bevorzugt"
+_WAIT: Final = re.compile(
+    r"(?=.*\b(?:minute|hour|day|week)s?\b).*\b(?:after|apart|before|pass|separate|until|within)\b", re.IGNORECASE
+)
+"""A time between two medicines."""
 _RESCUES: Final = re.compile(r"\b(?:overdos|poison|antidot|revers|intoxi|uberdos|vergift|gegengift|sobredosis|envenen)")
 """What a medicine is given against another one for; they are no combination."""
 _MOST_OF_A_PAIR: Final = 16
@@ -61,16 +65,20 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
         return False
     if understand(question.text).asks_together or evidence.on_overdose:
         return True
-    if _names_only(question.text, _names(question, evidence)):
+    said = [record for pair in evidence.pairs for record in pair.said if record.severity]
+    waits = question.asks_time and any(
+        _WAIT.search(line) for one in said for lines in one.label.values() for line in lines
+    )
+    if waits or question.names_alone or _names_only(question.text, _names(question, evidence)):
         return True
     together = _tells_together(question, evidence)
     if together is not None:
         return together
     # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
-    severities = {said.severity for pair in evidence.pairs for said in pair.said}
-    if question.sections - HARMS == frozenset({"dosage"}) and severities & {CONTRAINDICATED, "avoid", "adjust dose"}:
+    others = question.sections - HARMS
+    if others == {"dosage"} and any(one.severity in {CONTRAINDICATED, "avoid", "adjust dose"} for one in said):
         return True
-    return question.names_alone or not (question.sections - HARMS or answered)
+    return not (others and answered) if said else not (others or answered)
 
 
 def _names(question: Question, evidence: Evidence) -> set[str]:
@@ -93,7 +101,9 @@ def _tells_together(question: Question, evidence: Evidence) -> bool | None:
     name = f"(?:{'|'.join(map(re.escape, sorted(_names(question, evidence), key=len, reverse=True)))})(?:s|e|en)?"
     if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
         return False
-    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
+    # Beside a third one, two are alternatives of which each is taken with it.
+    alone = "" if len({one for pair in evidence.pairs for one in pair.names}) > 2 else rf"(?! (?:{_CHOICE}) )"
+    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b{alone}", text):
         return True
     return False if re.search(rf"\b(?:{_CHOICE})\b|\b(?:than|als) {name}\b", text) else None
 
@@ -103,26 +113,49 @@ def _names_only(text: str, names: Collection[str]) -> bool:
     return JOINING.union(*(name.split() for name in names)).issuperset(understand(text).words)
 
 
-def add_pairs(draft: Draft, question: Question, evidence: Evidence, *, aside: bool) -> None:
+def _are_alternatives(question: Question, pair: Pair) -> bool:
+    """Return whether ``question`` names the medicines of ``pair`` as alternatives: "A or B"."""
+    name = f"(?:{'|'.join(map(re.escape, map(fold_name, pair.names)))})"
+    return re.search(rf"\b{name}(?:s|e|en)? (?:{_CHOICE}) {name}", fold_name(question.text)) is not None
+
+
+def add_pairs(
+    draft: Draft,
+    question: Question,
+    evidence: Evidence,
+    warnings: Sequence[tuple[Unit, EvidencePassage]] = (),
+    *,
+    aside: bool,
+) -> None:
     """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
+
+    Graver ``warnings`` of the patient's state come before them, the others after them. Where a time is asked for, the
+    statements that give one come first.
 
     A risk that labels share has no severity: it follows the note that marks it. In an overdose, and where medicines are
     compared, only what labels say of one another is the subject.
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
     rescues = evidence.on_overdose or _RESCUES.search(fold_name(question.text))
-    apart = rescues or (_tells_together(question, evidence) is False and not understand(question.text).asks_together)
+    together = understand(question.text).asks_together
+    apart = rescues or (_tells_together(question, evidence) is False and not together)
+    known = [
+        SEVERITIES.index(one.severity) for pair in evidence.pairs for one in pair.said if one.severity in SEVERITIES
+    ]
+    graver = [one for one in warnings if _level(one[0]) < min(known, default=len(SEVERITIES))]
+    draft.quotes(sorted(graver, key=lambda one: _level(one[0])))
     for pair in evidence.pairs:
         stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
-        _quoted(draft, stated, aside=aside)
-        if len(pair.names) > 1 and apart:
+        draft.quotes(_statements(draft, stated, aside=aside, timed=question.asks_time))
+        if len(pair.names) > 1 and (apart or (not (together or stated.said) and _are_alternatives(question, pair))):
             continue
         if pair.note and shared.said:
             _noted(draft, pair.note, [pair.names])
         elif pair.note:
             noted.setdefault(pair.note, []).append(pair.names)
-        _quoted(draft, shared, aside=aside)
+        draft.quotes(_statements(draft, shared, aside=aside))
+    draft.quotes(warnings)
     for note, pairs in noted.items():
         _noted(draft, note, pairs)
     for lookup in evidence.lookups if evidence.pairs else ():
@@ -138,26 +171,22 @@ def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
     draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
 
 
-def _quoted(draft: Draft, pair: Pair, *, aside: bool) -> None:
-    """Add the quotes of a pair that the answer does not hold yet."""
-    unsaid = (
-        (Unit(line), passage) for line, passage in _statements(draft, pair, aside=aside) if line not in draft.text
-    )
-    for heading, group in groupby(unsaid, lambda line: line[1].title):
-        draft.lines(heading, group)
+def _level(unit: Unit) -> int:
+    return SEVERITIES.index(severity_of(unit.text, "interactions"))
 
 
-def _statements(draft: Draft, pair: Pair, *, aside: bool) -> list[tuple[str, EvidencePassage]]:
+def _statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -> list[tuple[Unit, EvidencePassage]]:
     """Return the first statements of each label in turn, so that a long label leaves room for the other.
 
     Aside, where something else is asked for, these are every contraindication and a few others.
     """
     lines = [
-        (aside and record.severity != CONTRAINDICATED, line, passage)
+        (aside and record.severity != CONTRAINDICATED, Unit(line), passage)
         for record in pair.said
         for passage in label_passages(record, draft.language)
         for line in passage.text.split("\n")
     ]
+    lines.sort(key=lambda one: not (timed and _WAIT.search(one[1].text)))
     most = _MOST_ASIDE + sum(not other for other, _, _ in lines) if aside else _MOST_OF_A_PAIR
     turns: Counter[tuple[bool, str]] = Counter()
     in_turn: list[tuple[bool, int, int]] = []
@@ -181,9 +210,10 @@ def pair_sentences(evidence: Evidence) -> Sequence[tuple[Unit, EvidencePassage]]
             (unit, passage)
             for passage in evidence.passages
             for unit in units(passage.text)
-            if not unit.table and tells_combination(unit.text) and _names_both(tokens(unit.text), one, other)
+            if not unit.table
+            and any(tells_combination(part) and _names_both(tokens(part), one, other) for part in unit.text.split(";"))
         ]
-        said.sort(key=lambda each: SEVERITIES.index(severity_of(each[0].text, "interactions")))
+        said.sort(key=lambda each: _level(each[0]))
         found.update((unit.text, (unit, passage)) for unit, passage in said[:_MOST_SENTENCES] if unit.text not in found)
     return list(found.values())
 
@@ -191,6 +221,8 @@ def pair_sentences(evidence: Evidence) -> Sequence[tuple[Unit, EvidencePassage]]
 def _wordings(name: str, evidence: Evidence) -> dict[Tokens, str]:
     """Return what a sentence may call a medicine or class of a pair."""
     names = [name, *(other for one in evidence.named if one.name == name for other in one.names)]
+    # The term of a name is that of its international name: "rifampin", "rifampicin".
+    names += term_set(name) if len(term_set(name)) == 1 else ()
     classes = [part for known, part in evidence.classes if known == name]
     terms = label_terms()
     wordings = terms.phrases_of(terms.groups_of(names, classes) | terms.group_named(name))

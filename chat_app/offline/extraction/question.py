@@ -12,6 +12,7 @@ from typing import Final
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections, words_of_use
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.query_words import CONTEXT, PRODUCT_WORDS
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.absence import absence
@@ -21,7 +22,9 @@ from tools.language.vocabulary.populations import UNDER_18, WITH_THEIR_MOTHERS, 
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
-    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)|\bduration|\binterval|\bfrequen", re.IGNORECASE
+    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*|far apart)|\bduration|\binterval|\bfrequen"
+    r"|\bapart\b|\btiming\b|\bhow many (?:minute|hour|day|week|month|year)s|\bwait\w*|\bwash-?outs?\b",
+    re.IGNORECASE,
 )
 _TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
@@ -32,6 +35,9 @@ _FIGURE: Final = re.compile(
     r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
     re.IGNORECASE,
 )
+_CONTEXT: Final = term_set(" ".join(CONTEXT))
+"""Terms of patients and diseases, which are not idle where they are everyday words."""
+_PRODUCT: Final = term_set(" ".join(PRODUCT_WORDS))
 _DIGIT: Final = re.compile(r"\d")
 _FORBIDDEN: Final = re.compile(
     r"\b(?:not|never|avoid\w*|(?:contra|kontra)indi\w+|forbid\w*|forbidden|unsafe|harmful|nicht|\w*meiden|\w+n['’]t)\b",
@@ -97,7 +103,25 @@ class Question:
     def beyond_names(self) -> frozenset[int]:
         """The places of the terms that are no names of asked drugs and classes; empty where none is named."""
         names = term_set(ASKING).union(*self.subjects)
-        return frozenset(place for place, forms in enumerate(self.forms) if self.subjects and not forms[0] <= names)
+        return frozenset(
+            place
+            for place, forms in enumerate(self.forms)
+            if self.subjects and not any(form <= names for form in forms)
+        )
+
+    @property
+    def circumstances(self) -> frozenset[int]:
+        """The places of the terms that tell of the patient, or of something else than what is taken."""
+        values = term_set(value_names(self.text))
+        idle = self.everyday - {place for place, forms in enumerate(self.forms) if forms[0] <= _CONTEXT}
+        given = {place for place, forms in enumerate(self.forms) if forms[0] <= values}
+        product = {place for place, forms in enumerate(self.forms) if forms[0] <= _PRODUCT}
+        return self.beyond_names - idle - product | given
+
+    @property
+    def asks_time(self) -> bool:
+        """Whether it is asked how often or how long, or after what time."""
+        return _HOW_OFTEN.search(self.asked) is not None
 
     def on_group(self, text: str) -> float:
         """Return 1 where ``text`` is on a group of patients that the question names, and -1 where on others alone.
@@ -176,7 +200,7 @@ def read_question(
         text: The question, complete in itself.
         known: The terms as the searches read them; those that they left out only ask, and are left out here, too.
         newest: The last thing the user wrote, where ``text`` was completed from the questions before it.
-        subjects: Names and classes of the drugs that the question names.
+        subjects: Names and classes of the drugs that the question names, and of what else is taken with them.
         medicines: The names among them.
         classes: Each name of a medicine with each class that it belongs to.
         notes: What the drug search says of medicines that it does not have; it names them.
@@ -189,8 +213,10 @@ def read_question(
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
     asked = " ".join([text, *(form for forms in also for form in forms)])
+    # A word of the question is no other word for another one of its words.
     forms = tuple(
-        (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
+        (frozenset({stem}), *(form for form in map(term_set, other) if not form <= {*stems} - {stem}))
+        for stem, other in zip(stems, also, strict=True)
     )
     return Question(
         text,
@@ -201,7 +227,7 @@ def read_question(
         named,
         tuple(filter(None, map(term_set, medicines))),
         unknown,
-        _sections(text, asked, newest),
+        _sections(text, asked, newest, frozenset[str]().union(*named)),
         frozenset(populations_in(asked)),
         absence(text).denied.difference(*named),
         frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
@@ -219,13 +245,15 @@ def _is_unread(stem: str) -> bool:
     return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
 
 
-def _sections(text: str, asked: str, newest: str) -> frozenset[str]:
-    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones."""
+def _sections(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
+    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones.
+
+    What is taken, such as milk, asks for none.
+    """
     named = value_names(text).split()
     values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
-    found = ((asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked)) | asked_sections(
-        values
-    )
+    found = asked_sections(newest, partners) if newest != text else frozenset[str]()
+    found = (found or asked_sections(asked, partners)) | asked_sections(values)
     return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
 
 

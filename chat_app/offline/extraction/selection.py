@@ -11,7 +11,7 @@ from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.figures import has_amount
-from tools.language.quotable_units import term_set
+from tools.language.quotable_units import Unit, term_set
 
 
 class Room(NamedTuple):
@@ -42,12 +42,14 @@ RELATED_FROM: Final = 0.15
 class Selection:
     """The quotes of an answer, best first; ``answers`` is False where they are only the closest that was found.
 
-    ``shares_terms`` tells whether any unit holds a term of the question, quoted or not.
+    ``shares_terms`` tells whether any unit holds a term of the question, quoted or not. ``warnings`` are what labels
+    warn of in the patient's state.
     """
 
     quotes: tuple[Scored, ...] = ()
     answers: bool = False
     shares_terms: bool = False
+    warnings: tuple[tuple[Unit, EvidencePassage], ...] = ()
 
     def on_subject(self) -> Selection:
         """Return the selection without the quotes that only mention the subject, unless one of them answers."""
@@ -72,7 +74,16 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
         return Selection()
     quotes = _quotes(question, sharing, everything, room)
     answers = any(each.is_on_subject and each.held >= ANSWERS_FROM for each in quotes)
-    return Selection(quotes, answers, shares_terms=True)
+    warnings = ((one.unit, one.passage) for one in everything if _warns(question, one))
+    return Selection(quotes, answers, True, tuple(warnings))
+
+
+def _warns(question: Question, each: Scored) -> bool:
+    """Return whether a label warns of using its medicine in the state that the question tells of."""
+    if each.passage.part not in {"boxed_warning", "contraindications"} or each.holds_patient is False:
+        return False
+    weights = {place: question.weights[place] or 1.0 for place in question.circumstances}
+    return sum(weights[place] for place in weights.keys() & each.own) >= ANSWERS_FROM * sum(weights.values()) > 0
 
 
 def _quotes(
