@@ -54,7 +54,6 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     on_pair = pair_sentences(evidence) if leads else ()
     if leads:
         add_pairs(draft, asked, evidence, () if evidence.on_overdose else selection.warnings, aside=False)
-    if on_pair:
         draft.quotes(on_pair, phrases.FROM_GUIDELINES)
     noted = opening
     overdose = evidence.on_overdose

@@ -14,6 +14,7 @@ from chat_app.offline.wire.model import FileMark
 from tools.language.quotable_units import Unit
 from tools.language.vocabulary.common_words import Language
 
+Quote = tuple[Unit, EvidencePassage]
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 
 
@@ -35,7 +36,7 @@ class Draft:
         """Add a paragraph with one of the model's own phrases, each list of ``names`` set into it."""
         self.paragraph(phrases.filled(phrase, self.language, names, joint))
 
-    def lines(self, heading: str, units: Iterable[tuple[Unit, EvidencePassage]]) -> None:
+    def lines(self, heading: str, units: Iterable[Quote]) -> None:
         """Add a heading with list items and table rows below it, each with its source."""
         self.paragraph(phrases.said(heading, self.language))
         above: object = self
@@ -50,7 +51,7 @@ class Draft:
                 self.text += "\n\n- " if opens else "\n- "
                 self._cited("; ".join(unit.cells) or unit.text, source)
 
-    def quotes(self, units: Iterable[tuple[Unit, EvidencePassage]], heading: str = "") -> None:
+    def quotes(self, units: Iterable[Quote], heading: str = "") -> None:
         """Add what the text does not hold yet, under the titles of the passages, or ``heading`` where one has none."""
         unsaid = (one for one in units if one[0].text not in self.text)
         for title, group in groupby(unsaid, lambda one: one[1].title or heading):

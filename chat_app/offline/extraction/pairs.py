@@ -7,17 +7,17 @@ from … to …?" and "… or … in renal impairment?" name alternatives: what 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.extraction.draft import Draft
+from chat_app.offline.extraction.draft import Draft, Quote
 from chat_app.offline.extraction.drug_parts import HARMS, label_passages
 from chat_app.offline.extraction.question import Question
-from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, EvidencePassage, Pair
+from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair
 from tools.catalogues import in_language
 from tools.drug_database.labels.interaction_parties import is_telling
 from tools.drug_database.labels.interactions import tells_combination
@@ -48,6 +48,8 @@ _WAIT: Final = re.compile(
 """A time between two medicines."""
 _RESCUES: Final = re.compile(r"\b(?:overdos|poison|antidot|revers|intoxi|uberdos|vergift|gegengift|sobredosis|envenen)")
 """What a medicine is given against another one for; they are no combination."""
+_LEVELS: Final[dict[str, int]] = {name: place for place, name in enumerate(SEVERITIES)}
+_NONE: Final = len(SEVERITIES)
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
@@ -66,9 +68,8 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     if understand(question.text).asks_together or evidence.on_overdose:
         return True
     said = [record for pair in evidence.pairs for record in pair.said if record.severity]
-    waits = question.asks_time and any(
-        _WAIT.search(line) for one in said for lines in one.label.values() for line in lines
-    )
+    lines = (line for one in said for lines in one.label.values() for line in lines)
+    waits = question.asks_time and any(map(_WAIT.search, lines))
     if waits or question.names_alone or _names_only(question.text, _names(question, evidence)):
         return True
     together = _tells_together(question, evidence)
@@ -76,7 +77,9 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
         return together
     # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
     others = question.sections - HARMS
-    if others == {"dosage"} and any(one.severity in {CONTRAINDICATED, "avoid", "adjust dose"} for one in said):
+    if others == frozenset({"dosage"}) and any(
+        one.severity in {CONTRAINDICATED, "avoid", "adjust dose"} for one in said
+    ):
         return True
     return not (others and answered) if said else not (others or answered)
 
@@ -114,41 +117,32 @@ def _names_only(text: str, names: Collection[str]) -> bool:
 
 
 def _are_alternatives(question: Question, pair: Pair) -> bool:
-    """Return whether ``question`` names the medicines of ``pair`` as alternatives: "A or B"."""
     name = f"(?:{'|'.join(map(re.escape, map(fold_name, pair.names)))})"
     return re.search(rf"\b{name}(?:s|e|en)? (?:{_CHOICE}) {name}", fold_name(question.text)) is not None
 
 
 def add_pairs(
-    draft: Draft,
-    question: Question,
-    evidence: Evidence,
-    warnings: Sequence[tuple[Unit, EvidencePassage]] = (),
-    *,
-    aside: bool,
+    draft: Draft, question: Question, evidence: Evidence, warnings: Sequence[Quote] = (), *, aside: bool
 ) -> None:
     """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
 
-    Graver ``warnings`` of the patient's state come before them, the others after them. Where a time is asked for, the
-    statements that give one come first.
-
+    Graver ``warnings`` of the patient's state come before them, others after. A time that is asked for comes first.
     A risk that labels share has no severity: it follows the note that marks it. In an overdose, and where medicines are
     compared, only what labels say of one another is the subject.
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
     rescues = evidence.on_overdose or _RESCUES.search(fold_name(question.text))
     together = understand(question.text).asks_together
-    apart = rescues or (_tells_together(question, evidence) is False and not together)
-    known = [
-        SEVERITIES.index(one.severity) for pair in evidence.pairs for one in pair.said if one.severity in SEVERITIES
-    ]
-    graver = [one for one in warnings if _level(one[0]) < min(known, default=len(SEVERITIES))]
-    draft.quotes(sorted(graver, key=lambda one: _level(one[0])))
+    compared = not together and _tells_together(question, evidence) is False
+    levels = (_LEVELS.get(one.severity, _NONE) for pair in evidence.pairs for one in pair.said)
+    gravest = min(levels, default=_NONE)
+    draft.quotes(sorted((one for one in warnings if _level(one) < gravest), key=_level))
     for pair in evidence.pairs:
         stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
         draft.quotes(_statements(draft, stated, aside=aside, timed=question.asks_time))
-        if len(pair.names) > 1 and (apart or (not (together or stated.said) and _are_alternatives(question, pair))):
+        apart = rescues or compared or (not together and _are_alternatives(question, pair))
+        if len(pair.names) > 1 and apart:
             continue
         if pair.note and shared.said:
             _noted(draft, pair.note, [pair.names])
@@ -171,11 +165,11 @@ def _noted(draft: Draft, note: str, pairs: Sequence[tuple[str, ...]]) -> None:
     draft.paragraph(": ".join(filter(None, ("; ".join(named), note))))
 
 
-def _level(unit: Unit) -> int:
-    return SEVERITIES.index(severity_of(unit.text, "interactions"))
+def _level(quote: Quote) -> int:
+    return _LEVELS[severity_of(quote[0].text, "interactions")]
 
 
-def _statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -> list[tuple[Unit, EvidencePassage]]:
+def _statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -> list[Quote]:
     """Return the first statements of each label in turn, so that a long label leaves room for the other.
 
     Aside, where something else is asked for, these are every contraindication and a few others.
@@ -188,21 +182,18 @@ def _statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -
     ]
     lines.sort(key=lambda one: not (timed and _WAIT.search(one[1].text)))
     most = _MOST_ASIDE + sum(not other for other, _, _ in lines) if aside else _MOST_OF_A_PAIR
-    turns: Counter[tuple[bool, str]] = Counter()
-    in_turn: list[tuple[bool, int, int]] = []
-    for place, (other, _, passage) in enumerate(lines):
-        in_turn.append((other, turns[other, passage.document], place))
-        turns[other, passage.document] += 1
+    turns: defaultdict[tuple[bool, str], count[int]] = defaultdict(count)
+    in_turn = [(one[0], next(turns[one[0], one[2].document]), place) for place, one in enumerate(lines)]
     chosen = sorted((other, place) for other, _, place in sorted(in_turn)[:most])
     return [lines[place][1:] for _, place in chosen]
 
 
-def pair_sentences(evidence: Evidence) -> Sequence[tuple[Unit, EvidencePassage]]:
+def pair_sentences(evidence: Evidence) -> Sequence[Quote]:
     """Return the sentences of guidelines that say something of a pair of ``evidence``, the gravest of each first.
 
     A sentence names each of the two by a name, or by a class that the other is not in.
     """
-    found: dict[str, tuple[Unit, EvidencePassage]] = {}
+    found: dict[str, Quote] = {}
     for pair in (one for one in evidence.pairs if len(one.names) == 2):
         first, second = (_wordings(name, evidence) for name in pair.names)
         one, other = _only(first, second), _only(second, first)
@@ -213,7 +204,7 @@ def pair_sentences(evidence: Evidence) -> Sequence[tuple[Unit, EvidencePassage]]
             if not unit.table
             and any(tells_combination(part) and _names_both(tokens(part), one, other) for part in unit.text.split(";"))
         ]
-        said.sort(key=lambda each: _level(each[0]))
+        said.sort(key=_level)
         found.update((unit.text, (unit, passage)) for unit, passage in said[:_MOST_SENTENCES] if unit.text not in found)
     return list(found.values())
 

@@ -112,11 +112,10 @@ class Question:
     @property
     def circumstances(self) -> frozenset[int]:
         """The places of the terms that tell of the patient, or of something else than what is taken."""
-        values = term_set(value_names(self.text))
-        idle = self.everyday - {place for place, forms in enumerate(self.forms) if forms[0] <= _CONTEXT}
-        given = {place for place, forms in enumerate(self.forms) if forms[0] <= values}
-        product = {place for place, forms in enumerate(self.forms) if forms[0] <= _PRODUCT}
-        return self.beyond_names - idle - product | given
+        values, words = term_set(value_names(self.text)), [forms[0] for forms in self.forms]
+        idle = {place for place in self.everyday if not words[place] <= _CONTEXT}
+        idle |= {place for place, word in enumerate(words) if word <= _PRODUCT}
+        return self.beyond_names - idle | {place for place, word in enumerate(words) if word <= values}
 
     @property
     def asks_time(self) -> bool:

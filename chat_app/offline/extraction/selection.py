@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from chat_app.offline.extraction.draft import Quote
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.figures import has_amount
-from tools.language.quotable_units import Unit, term_set
+from tools.language.quotable_units import term_set
 
 
 class Room(NamedTuple):
@@ -49,7 +50,7 @@ class Selection:
     quotes: tuple[Scored, ...] = ()
     answers: bool = False
     shares_terms: bool = False
-    warnings: tuple[tuple[Unit, EvidencePassage], ...] = ()
+    warnings: tuple[Quote, ...] = ()
 
     def on_subject(self) -> Selection:
         """Return the selection without the quotes that only mention the subject, unless one of them answers."""
