@@ -899,6 +899,16 @@ def test_below_a_pair_only_that_is_quoted_which_tells_of_what_else_is_asked(ques
     assert "indicated" not in answer
 
 
+def test_below_a_pair_a_dose_for_the_asked_patients_is_quoted() -> None:
+    doses = ["The adrug dose is 5 mg in older patients.", "The usual adrug dose is 10 mg."]
+    label = drug("adrug", LABELLED | {"label": {"dosage": doses}})
+    output = checked(
+        {"medicines": ["adrug", "bdrug"], "note": ""}, rows=[pair_row("adrug", "bdrug", "avoid", "Avoid.")]
+    )
+    answer = compose("adrug with bdrug in the elderly", gather([label, output])).text
+    assert [dose in answer for dose in doses] == [True, False]
+
+
 def test_alternatives_beside_a_third_medicine_are_no_pair() -> None:
     nothing = "No statement was found."
     output = checked(

@@ -143,7 +143,7 @@ def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bo
 
 
 def _adds(quote: Scored, asked: Question, *, silent: bool) -> bool:
-    """Return whether ``quote`` may stand below a pair: it names two medicines, or tells of what else is asked.
+    """Return whether ``quote`` may follow a pair: it names two medicines, or tells of the patient or what is asked.
 
     Below a ``silent`` pair a label may speak of the other medicine in words that nobody knows.
     """
@@ -151,7 +151,7 @@ def _adds(quote: Scored, asked: Question, *, silent: bool) -> bool:
     stems = frozenset[str]().union(*named)
     two = len(named) > 1 and not any(stems <= one for one in asked.subjects)
     parts = {"", *HARMS, *OF_PATIENTS, *asked.sections}
-    if silent and quote.passage.part == "interactions":
+    if (silent and quote.passage.part == "interactions") or quote.fits or quote.features.group > 0:
         return True
     return quote.passage.part in parts and bool(two or asked.circumstances & (quote.own | quote.headed))
 
