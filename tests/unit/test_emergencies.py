@@ -33,10 +33,12 @@ MOST_ALARMS = {
     "ward and home": 0.02,
     "clinicians": 0.075,
     "by profession": 0.035,
-    "formal": 0.01,
+    "formal": 0.005,
     "indirect": 0.06,
     "examiners": 0.015,
     "fourth examiner": 0.025,
+    "fifth examiner": 0.035,
+    "sixth examiner": 0.025,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92}
