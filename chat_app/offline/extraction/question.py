@@ -22,10 +22,12 @@ from tools.language.vocabulary.populations import UNDER_18, WITH_THEIR_MOTHERS, 
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
-    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*|far apart)|\bduration|\binterval|\bfrequen"
-    r"|\bapart\b|\btiming\b|\bhow many (?:minute|hour|day|week|month|year)s|\bwait\w*|\bwash-?outs?\b",
-    re.IGNORECASE,
+    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)|\bduration|\binterval|\bfrequen", re.IGNORECASE
 )
+_WAITS: Final = re.compile(
+    r"\bapart\b|\btiming\b|\bhow many (?:minute|hour|day|week|month|year)s|\bwait\w*|\bwash-?outs?\b", re.IGNORECASE
+)
+"""Asks for the time between two medicines."""
 _TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
@@ -120,7 +122,7 @@ class Question:
     @property
     def asks_time(self) -> bool:
         """Whether it is asked how often or how long, or after what time."""
-        return _HOW_OFTEN.search(self.asked) is not None
+        return any(asks.search(self.asked) for asks in (_HOW_OFTEN, _WAITS))
 
     def on_group(self, text: str) -> float:
         """Return 1 where ``text`` is on a group of patients that the question names, and -1 where on others alone.
@@ -212,10 +214,8 @@ def read_question(
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
     asked = " ".join([text, *(form for forms in also for form in forms)])
-    # A word of the question is no other word for another one of its words.
     forms = tuple(
-        (frozenset({stem}), *(form for form in map(term_set, other) if not form <= {*stems} - {stem}))
-        for stem, other in zip(stems, also, strict=True)
+        (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
     )
     return Question(
         text,
