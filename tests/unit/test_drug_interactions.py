@@ -356,6 +356,13 @@ def test_the_contraindications_of_another_medicine_are_none_of_the_combination()
     assert severity_of(sentence, "contraindications") == "described"
 
 
+@pytest.mark.parametrize(("words", "found"), [("analgesics", True), ("analgesic doses", False)])
+def test_a_class_of_the_database_counts_where_it_is_taken(words: str, *, found: bool) -> None:
+    sentence = f"Aspirin is not recommended with {words}."
+    other = record("betadrug", classes=("Analgesic",))
+    assert quoted(check(record("alphadrug", {"interactions": (sentence,)}), other)) == ([sentence] if found else [])
+
+
 def test_a_second_medicine_of_the_own_class_takes_its_warning_with_it() -> None:
     sentence = "Do not use nebivolol with another beta-blocker; digoxin with it increases bradycardia."
     label = record("nebivolol", {"interactions": (sentence,)})

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tools.drug_database.labels.label_terms import EnzymeRole, PhraseIndex, label_terms, tokens
+from tools.drug_database.labels.label_terms import NO_USE, EnzymeRole, PhraseIndex, label_terms, tokens
 from tools.drug_database.names.aliases import Aliases, aliases, singular
 from tools.drug_database.names.foreign_names import ions_of
 from tools.drug_database.names.name_keys import base_moiety, class_name
@@ -62,7 +62,9 @@ class Party:
     def classed_in(self, sentence: str) -> tuple[str, ...]:
         """Return the classes in ``sentence`` that the medicine belongs to."""
         found = sorted(self.groups & label_terms().groups_in(sentence))
-        found += (name for _, _, name in self.classes.find(tokens(sentence)) if _is_written(name, sentence))
+        words = tokens(sentence)
+        wordings = ((end, name) for _, end, name in self.classes.find(words) if _is_written(name, sentence))
+        found += (name for end, name in wordings if NO_USE.isdisjoint(words[end : end + 1]))
         return tuple(dict.fromkeys(found))
 
     def acting_in(self, sentence: str) -> tuple[str, ...]:

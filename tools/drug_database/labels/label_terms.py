@@ -19,7 +19,7 @@ from tools.types import Frozen
 T = TypeVar("T")
 Tokens = tuple[str, ...]
 _EFFECTS: Final = frozenset(("effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency"))
-_NO_USE: Final = _EFFECTS | {"inhibition", "dose", "malignant", "angioedema", "pump"}
+NO_USE: Final = _EFFECTS | {"inhibition", "dose", "malignant", "angioedema", "pump"}
 """Words after which a class name describes something else, as in "the antihypertensive effect of lisinopril"."""
 _VACCINE: Final = " vaccine"
 _VACCINATION: Final = re.compile(r"\b(?:vaccin|immuni[sz]|jab|shot)")
@@ -231,7 +231,7 @@ class LabelTerms:
         found: set[str] = set()
         for words in map(tokens, texts):
             for start, end, name in self._phrases.find(words):
-                described = end < len(words) and words[end] in _NO_USE
+                described = end < len(words) and words[end] in NO_USE
                 if not described and _is_written(words[start:end], sentence):
                     found.add(name)
         return frozenset(found)
