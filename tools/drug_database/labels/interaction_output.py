@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from tools.drug_database.labels.class_members import member_statements
 from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
-from tools.drug_database.labels.interactions import Statement, pair_statements, single_statements
+from tools.drug_database.labels.interactions import Statement, member_statements, pair_statements, single_statements
 from tools.drug_database.labels.pair_notes import PairNotes
 from tools.drug_database.labels.record_rendering import alias_notes, named_record, section_passage
 from tools.drug_database.labels.severity import SEVERITIES, Severity

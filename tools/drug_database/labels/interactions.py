@@ -15,7 +15,8 @@ from tools.drug_database.labels.combination_wording import (
     stands_beside,
     without_asides,
 )
-from tools.drug_database.labels.interaction_parties import Party, medicine
+from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.severity import SEVERITIES, Severity, says_something, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
 from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
@@ -163,3 +164,21 @@ def _risks(one: Party, other: Party, found: Iterable[Statement]) -> list[Stateme
         if found_quote
         for label, section, quote in [found_quote]
     ]
+
+
+def member_statements(one: Party, other: Party) -> list[Statement]:
+    """Return the sentences in a label of one party that name a medicine of the other's class, the most severe first.
+
+    That is done for a medicine without a record, of the classes alone whose members interact alike. Phenprocoumon is no
+    warfarin: such a sentence is quoted with what it names, without a level of severity.
+    """
+    return [*_on_members(one, other), *_on_members(other, one)]
+
+
+def _on_members(of: Party, about: Party) -> Sequence[Statement]:
+    if not of.record or about.record:
+        return ()
+    members = [name for name in label_terms().like(about.own) if name not in of.own]
+    found = [said for name in members for said in pair_statements(of, unlisted(name))]
+    named = {said.quote: said for said in found if said.how == "name"}
+    return [said._replace(about=about.name, how="class member") for said in named.values()]
