@@ -45,7 +45,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 # Coverage slows tests by half, and the generated examples of tests/properties threefold: it is measured in the
 # tests of the engine itself, not those that use it behind the API, a served app or an index, or on hundreds of texts.
 ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
-ENGINE = re.compile(r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager))\b", re.MULTILINE)
+ENGINE = re.compile(
+    r"^from (chat_app\.(agent|generation)|tools\.(catalogues|function_tool|tool_manager))\b", re.MULTILINE
+)
 SCRIPTED = re.compile(r"^from tests\.support\.engine\b", re.MULTILINE)
 BEHIND = re.compile(
     r"^from (tests\.support\.(api_server|served|page_server|statements\.pairs)|tools\.guidelines)\b", re.MULTILINE

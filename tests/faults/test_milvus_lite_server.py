@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -119,6 +120,9 @@ def test_a_server_that_does_not_answer_in_time_is_a_tool_error(connection: Milvu
     connection.call(lambda client: client.list_collections())
     server = server_process(tmp_path)
     server.suspend()
+    # The signal takes effect thread by thread: one that still runs would answer.
+    while any(psutil.Process(thread.id).status() != psutil.STATUS_STOPPED for thread in server.threads()):
+        time.sleep(0.01)
     with pytest.raises(ToolUnavailable, match="does not answer"):
         connection.call(lambda client: client.load_collection("any", timeout=0.1))
     server.resume()

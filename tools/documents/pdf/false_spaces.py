@@ -27,7 +27,7 @@ _OPENING = re.compile(rf"^({_NUMBERS}) (?=\S)", re.MULTILINE)
 _ENDS = re.compile(r"[.!?][\"\u201d\u2019)\]]*(?:\d{1,3}[,\u2013-])*\Z")
 _REACH = 24
 _RAISED = 0.15
-"""Of the type's height: how much higher the number stands at least."""
+"""Of the type's height: a raised number stands at least this much higher than the words beside it."""
 
 
 def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str:
