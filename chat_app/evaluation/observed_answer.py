@@ -47,7 +47,7 @@ class ObservedAnswer(TurnFacts):
 
     @property
     def parts(self) -> list[CitedText]:
-        """Return the lines of the text; one that goes on after citations is cut there."""
+        """Return the lines of the text; a line is also divided behind its citations."""
         parts = [CitedText()]
         for one in self.said:
             if isinstance(one, CitationAdded):

@@ -113,7 +113,7 @@ class Question:
 
     @property
     def circumstances(self) -> frozenset[int]:
-        """The places of the terms that tell of the patient, or of something else than what is taken."""
+        """The places of the terms that describe the patient, or ask for anything beside the medicines taken."""
         values, words = term_set(value_names(self.text)), [forms[0] for forms in self.forms]
         idle = {place for place in self.everyday if not words[place] <= _CONTEXT}
         idle |= {place for place, word in enumerate(words) if word <= _PRODUCT}

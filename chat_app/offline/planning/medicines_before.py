@@ -21,7 +21,7 @@ ADDED: Final = re.compile(
 )
 """Says that something is added to the question before, such as a second medicine."""
 BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNORECASE)
-"""What is beside one of two medicines may be in the place of the other one."""
+"""A preposition before the new medicine: after "A and B", "with C" may replace A or B."""
 IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)
 
 
