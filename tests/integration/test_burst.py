@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,7 +30,6 @@ from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
-from tests.benchmarks.replay_server import replay_server
 from tests.support.api_server import api, ask, text_of
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
@@ -184,27 +183,34 @@ async def test_values_that_are_looked_up_at_once_share_statements(history: Histo
     assert others == ["ada", None]
 
 
-# Beside other tests most deltas are read together, and none is left to count alone.
-@pytest.mark.serial
 async def test_a_delta_of_its_own_takes_about_sixty_calls_from_the_socket_to_the_log(redis_url: str) -> None:
-    """Counted as the calls of 300 deltas without those of 100, so that a question's own calls do not count.
+    """Counted as the calls of 150 deltas without those of 50, so that a question's own calls do not count.
 
-    Under load some deltas are read in two parts, each counted as one, and 66 calls instead of 62 are made for each.
+    Each delta is sent when the one before it is in the log, so that no two are read together however busy the machine.
     """
-    calls, parts = Counter[int](), Counter[int]()
-    with replay_server() as model_url:
-        async with clinic(model_url, redis_url) as agent:
-            for deltas in (100, 300):
+    calls = Counter[int]()
+    for deltas in (50, 150):
+        reply, due = text_reply(*["word "] * deltas), [asyncio.Event() for _ in range(deltas)]
+        paced = [step for delta, gate in zip(reply[4:], due, strict=False) for step in (WaitFor(gate), delta)]
+        async with (
+            ScriptedServer([[*reply[:4], *paced, *reply[4 + deltas :]]]) as server,
+            clinic(server, redis_url) as agent,
+        ):
+            turn, gates = LiveTurn("ada", "t", "q"), iter(due)
 
-                def counted(frame: FrameType, event: str, _argument: object, deltas: int = deltas) -> None:
-                    calls[deltas] += event == "call" and "/chat_app/" in frame.f_code.co_filename
-                    parts[deltas] += event == "call" and frame.f_code.co_qualname == "CitationManager.feed"
+            def logged(gates: Iterator[asyncio.Event] = gates) -> None:
+                next(gates, asyncio.Event()).set()
 
-                turn = LiveTurn("ada", "t", "q")
-                sys.setprofile(counted)
-                try:
-                    await turn.run(agent.consult("How?", ConsultOptions(user_id="ada", model=f"paced:{deltas}:10")))
-                finally:
-                    sys.setprofile(None)
-    assert parts[300] - parts[100] > 100
-    assert 20 < (calls[300] - calls[100]) / (parts[300] - parts[100]) <= 70
+            turn.log.watchers.append(logged)
+
+            def counted(frame: FrameType, event: str, _argument: object, deltas: int = deltas) -> None:
+                calls[deltas] += event == "call" and "/chat_app/" in frame.f_code.co_filename
+
+            sys.setprofile(counted)
+            try:
+                await turn.run(agent.consult("How?", ConsultOptions(user_id="ada")))
+            finally:
+                sys.setprofile(None)
+        assert turn.log.ended is not None
+        assert turn.log.ended.answer == "word " * deltas
+    assert 20 < (calls[150] - calls[50]) / 100 <= 70
