@@ -61,6 +61,24 @@ def test_alternatives_shared_classes_and_parts_of_a_class_are_no_pair(names: Seq
     assert f"From the guidelines:\n\n- {sentence}" not in answer_on(names, [sentence])
 
 
+def table_on(name: str, *rows: tuple[str, str]) -> list[str]:
+    return [f"Table 1. Interactions with {name}", "Medicine\tAdvice", *map("\t".join, rows)]
+
+
+def test_a_row_of_a_table_on_one_of_them_that_names_the_other_is_quoted_once() -> None:
+    row = "Rifabutin, rifampicin", "Adjust the dose when both are combined"
+    answer = answer_on(("losartan", "rifampin"), table_on("losartan", ("Ramipril", "Not combined"), row))
+    quoted = "| Medicine | Advice |\n|---|---|\n| Rifabutin, rifampicin | Adjust the dose when both are combined"
+    assert f"From the guidelines:\n\nTable 1. Interactions with losartan\n\n{quoted}" in answer
+    assert answer.count("Rifabutin") == 1
+    assert "Ramipril" not in answer
+
+
+def test_a_row_that_lists_both_is_no_statement_on_the_pair() -> None:
+    row = "Losartan, rifampicin, or both", "Adjust the dose when combined"
+    assert "From the guidelines:" not in answer_on(("losartan", "rifampin"), table_on("estradiol", row))
+
+
 def test_the_gravest_sentence_on_a_pair_leads() -> None:
     mild, grave = "ACE inhibitors are combined with ARBs in trials.", "Do not combine an ACE inhibitor with an ARB."
     answer = answer_on(("ramipril", "losartan"), [mild, grave])

@@ -116,7 +116,7 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
 
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:
     """Add the best sentences and rows; those that are no clear answer only where nothing else answers, or a pair."""
-    quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
+    quotes = [quote for quote in selection.quotes if not draft.holds(quote.unit)]
     if on_pair:
         quotes = [quote for quote in quotes if _adds(quote, asked, silent=not answered)]
     if selection.shares_terms and not selection.quotes and not answered:

@@ -53,9 +53,13 @@ class Draft:
 
     def quotes(self, units: Iterable[Quote], heading: str = "") -> None:
         """Add what the text does not hold yet, under the titles of the passages, or ``heading`` where one has none."""
-        unsaid = (one for one in units if one[0].text not in self.text)
+        unsaid = (one for one in units if not self.holds(one[0]))
         for title, group in groupby(unsaid, lambda one: one[1].title or heading):
             self.lines(title, group)
+
+    def holds(self, unit: Unit) -> bool:
+        """Return whether the text has a sentence, or all cells of a row."""
+        return (" | ".join(map(_cell, unit.cells)) if _has_all_cells(unit) else unit.text) in self.text
 
     def _row(self, unit: Unit, source: EvidencePassage, *, opens: bool) -> None:
         if opens and unit.table:

@@ -201,8 +201,7 @@ def pair_sentences(evidence: Evidence) -> Sequence[Quote]:
             (unit, passage)
             for passage in evidence.passages
             for unit in units(passage.text)
-            if not unit.table
-            and any(tells_combination(part) and _names_both(tokens(part), one, other) for part in unit.text.split(";"))
+            if _tells_of_both(unit, one, other)
         ]
         said.sort(key=_level)
         found.update((unit.text, (unit, passage)) for unit, passage in said[:_MOST_SENTENCES] if unit.text not in found)
@@ -218,6 +217,19 @@ def _wordings(name: str, evidence: Evidence) -> dict[Tokens, str]:
     terms = label_terms()
     wordings = terms.phrases_of(terms.groups_of(names, classes) | terms.group_named(name))
     return {tokens(one): one for one in (*names, *classes, *wordings) if is_telling(one)}
+
+
+def _tells_of_both(unit: Unit, one: PhraseIndex[str], other: PhraseIndex[str]) -> bool:
+    """Return whether a part of a sentence says something of the pair, or a row that names each in another cell.
+
+    The caption of its table counts as a cell.
+    """
+    if not unit.table:
+        parts = (tokens(part) for part in unit.text.split(";") if tells_combination(part))
+        return any(_names_both(words, one, other) for words in parts)
+    cells = [unit.table.caption, *unit.cells]
+    first, second = ({place for place, cell in enumerate(cells) if each.find(tokens(cell))} for each in (one, other))
+    return any(at != place for at in first for place in second) and tells_combination("; ".join(cells))
 
 
 def _only(wordings: dict[Tokens, str], others: dict[Tokens, str]) -> PhraseIndex[str]:
