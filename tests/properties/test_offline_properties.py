@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from chat_app.offline.extraction.compose import compose
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.tool_outputs import gather

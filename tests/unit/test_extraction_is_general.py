@@ -13,6 +13,7 @@ from tools.language.vocabulary.common_words import is_ordinary
 
 PROJECT = Path(__file__).resolve().parents[2]
 CODE = [
+    *sorted((PROJECT / "chat_app/offline/composition").glob("*.py")),
     *sorted((PROJECT / "chat_app/offline/extraction").glob("*.py")),
     *sorted((PROJECT / "tools/guidelines/search").glob("*.py")),
     PROJECT / "chat_app/offline/extractive.py",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chat_app.offline import phrases
-from chat_app.offline.extraction.compose import compose
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.extraction.question import contradicts, read_question
 from chat_app.offline.extraction.scoring import scored

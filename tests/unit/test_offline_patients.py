@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chat_app.offline.extraction.compose import compose
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.vocabulary.absence import absence

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chat_app.offline.extraction.compose import compose
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
 

@@ -1,1 +1,1 @@
-"""How the extractive model reads: questions, tools and evidence in; calls and quoted sentences out."""
+"""Chooses the quotes of an answer: reads the question, scores every sentence and row, and selects the best."""

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.draft import Quote
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage, Quote
 from tools.language.figures import has_amount
 from tools.language.quotable_units import term_set
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tools.language.folding import fold_name
-from tools.language.quotable_units import term_set
+from tools.language.quotable_units import Unit, term_set
 
 CONTRAINDICATED: Final = "contraindicated"
 _SHORT_FORM: Final = re.compile(r"(.+?) \(([^()]+)\)(.*)")
@@ -31,6 +31,10 @@ class EvidencePassage:
     """The heading that an answer shows above quotes of the passage; empty for guidelines and files."""
     part: str = ""
     """The section of a label; empty for guidelines and files."""
+
+
+Quote = tuple[Unit, EvidencePassage]
+"""A quotable unit and the passage that it is a part of."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from itertools import groupby
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage, Quote
 from chat_app.offline.wire.model import FileMark
 from tools.language.quotable_units import Unit
 from tools.language.vocabulary.common_words import Language
 
-Quote = tuple[Unit, EvidencePassage]
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 
 

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.extraction.draft import Draft, table_of
+from chat_app.offline.composition.draft import Draft, table_of
+from chat_app.offline.composition.pairs import add_pairs, asks_combination, pair_sentences
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
@@ -22,7 +23,6 @@ from chat_app.offline.extraction.drug_parts import (
     label_passages,
     record_parts,
 )
-from chat_app.offline.extraction.pairs import add_pairs, asks_combination, pair_sentences
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, Selection, select

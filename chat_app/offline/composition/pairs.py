@@ -14,10 +14,10 @@ from itertools import chain, count
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.extraction.draft import Draft, Quote
+from chat_app.offline.composition.draft import Draft
 from chat_app.offline.extraction.drug_parts import HARMS, label_passages
 from chat_app.offline.extraction.question import Question
-from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair
+from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair, Quote
 from tools.catalogues import in_language
 from tools.drug_database.labels.interaction_parties import is_telling
 from tools.drug_database.labels.interactions import tells_combination
