@@ -88,7 +88,11 @@
   window.addEventListener('keydown', (event) => {
     const drawer = event.key === 'Escape' && event.isTrusted && document.querySelector('[role="dialog"][data-mobile]');
     if (!drawer || !document.querySelector('[role="tooltip"]')) return;
-    setTimeout(() => drawer.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })), 50);
+    const close = (looks) => {
+      if (looks && document.querySelector('[role="tooltip"]')) setTimeout(close, 50, looks - 1);
+      else drawer.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    };
+    setTimeout(close, 50, 40);
   }, true);
 
   // A click anywhere in a multi-select opens it, not only in its narrow box.
