@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
+from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from tools.drug_database.importers import demo, formulary
@@ -125,9 +126,9 @@ def is_brand(name: str, plain: frozenset[str]) -> bool:
 
 
 def _is_slip(word: str, plain: frozenset[str]) -> bool:
-    return len(word) >= _LONG_WORD and any(
-        abs(len(own) - len(word)) <= 1 and OSA.distance(word, own, score_cutoff=1) <= 1 for own in plain
-    )
+    if len(word) < _LONG_WORD:
+        return False
+    return process.extractOne(word, plain, scorer=OSA.distance, score_cutoff=1) is not None
 
 
 def _rank(ranks: Mapping[str, int], source: str) -> int:
