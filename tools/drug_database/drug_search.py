@@ -108,7 +108,8 @@ class Searcher:
         known = held.index.whole(name) if held is not None else ()
         if held and known:
             return frozenset(base_moieties(held.index.ingredients[known[0].entry]))
-        return frozenset({fold_name(name)} & label_terms().members - CONTEXT)
+        folded = fold_name(name)
+        return frozenset({folded} if folded in label_terms().members and folded not in CONTEXT else ())
 
     def forget(self) -> None:
         """Drop the held state, so that the next search loads the index again."""

@@ -23,7 +23,7 @@ _TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 """How often a day, as prescriptions write it."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
-_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THOUSANDS: Final = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 
 
 def fold(text: str) -> str:
@@ -70,7 +70,8 @@ _FIGURE: Final = re.compile(
     rf"(?:[ -]?(?!in [a-z])(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
 _WORD_FIGURE: Final = re.compile(
-    rf"\b(?P<number>{'|'.join(_MULTIPLES)})(?:fold)?\b(?![ -](?:thirds|quarters)\b)(?:[ -](?P<unit>{_UNIT})(?![a-z]))?"
+    rf"\b(?=[a-z])(?P<number>{'|'.join(_MULTIPLES)})(?:fold)?\b"
+    rf"(?![ -](?:thirds|quarters)\b)(?:[ -](?P<unit>{_UNIT})(?![a-z]))?"
 )
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
 BELOW: Final = (
@@ -84,6 +85,7 @@ ABOVE: Final = (
     r"|nicht (?:unter|weniger als))"
 )
 _BEFORE: Final = re.compile(
+    r"(?:\b(?=\w)|(?=[≤<≥>~≈]))"
     rf"(?:(?P<down>{BELOW}|\bnot (?:to )?exceed(?: [a-z]+){{1,4}})|(?P<up>{ABOVE})"
     r"|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
     rf" ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
@@ -100,6 +102,7 @@ _PERIODS: Final = {
     ) for word in words.split()
 }  # fmt: skip
 """Days of each period."""
+_COUNTS: Final = COUNTS | _TIMES | {"other": 2, "second": 2}
 _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
     "yearly": "year", "annual": "year", "annually": "year", "täglich": "day", "tägl": "day", "tgl": "day",
     "wöchentlich": "week", "monatlich": "month", "jährlich": "year"}  # fmt: skip
@@ -107,16 +110,16 @@ _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
 _TIMES_A: Final = r"(?:times|doses|x|×|mal)(?!\w)"
 _A_PERIOD: Final = r"(?:d|day|week|month|year|tag)\b"
 _RATE: Final = re.compile(
-    r"(?:\b|(?=/))"
-    rf"(?:\b(?:every|alle|q|intervals of)[ -]?"
+    r"(?:\b(?=\w)|(?=/))"
+    rf"(?:(?:every|alle|q|intervals of)[ -]?"
     rf"(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
     rf"(?P<period>{'|'.join(_PERIODS)})\b"
-    rf"|\b(?P<hours>{DECIMAL})[ -]?hourly\b"
-    rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= ?{_TIMES_A}|(?: or more)?/{_A_PERIOD}))"
+    rf"|(?P<hours>{DECIMAL})[ -]?hourly\b"
+    rf"|(?:(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= ?{_TIMES_A}|(?: or more)?/{_A_PERIOD}))"
     rf"(?: ?{_TIMES_A}| or more)?[ -]?)?"
-    r"(?:(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week|month|year|tag|woche"
-    rf"|monat|jahr)\b|/ ?(?P<slash>{_A_PERIOD})|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
-    rf"|\b(?P<latin>{'|'.join(map('[.]?'.join, LATIN_COUNTS))})\b)"
+    r"(?:(?=[aep])(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week"
+    rf"|month|year|tag|woche|monat|jahr)\b|/ ?(?P<slash>{_A_PERIOD})|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
+    rf"|(?P<latin>{'|'.join(map('[.]?'.join, LATIN_COUNTS))})\b)"
 )
 """How often something is done: ``every 12 hours``, ``8 hourly``, ``3x daily``, ``three times weekly``, ``bid``."""
 _SAME: Final = 1e-6
@@ -238,12 +241,11 @@ def _daily(match: re.Match[str]) -> Iterable[float]:
 
 
 def _count(words: str) -> float:
-    counts = {**COUNTS, **_TIMES, "other": 2, "second": 2}
-    return float(counts.get(words, words)) or 1.0
+    return float(_COUNTS.get(words, words)) or 1.0
 
 
 def _figure(text: str, match: re.Match[str], value: float) -> Figure:
-    unit, per = match["unit"], match.groupdict().get("per") or ""
+    unit, per = match["unit"], (match["per"] if match.re is _FIGURE else "") or ""
     before, after = text[max(0, match.start() - 32) : match.start()], text[match.end() : match.end() + 32]
     bound = _BEFORE.search(before) or (_AFTER.match(after) if " or " in after or " and " in after else None)
     side: Bound = ""

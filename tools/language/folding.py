@@ -83,6 +83,8 @@ def _plain(cluster: str) -> str:
 
 def without_accents(text: str) -> str:
     """Return ``text`` in lower case without accents: ``Überdosis`` is ``uberdosis``."""
+    if text.isascii():
+        return text.lower()
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(sign for sign in plain if not unicodedata.combining(sign))
 

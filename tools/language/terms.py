@@ -18,14 +18,14 @@ from tools.language.word_lists import word_entries, word_list
 
 Weight = Callable[[str], float]
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
-_SPACE = re.compile(r"\s+")
-_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
-"""Those of Latin letters, such as \ufb01, spelt out."""
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
+"""One of Latin letters, such as \ufb01, which is spelt out."""
 _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
 """What ``clean`` has to change in a text, but for spaces around it."""
 _TOKEN = re.compile(r"[^\W_]+")
 _STAGED = re.compile(r"([a-z]{3,})(\d[a-c]?)")
 """An abbreviation with a stage behind it, such as ``ckd3b``."""
+_AFTER_LETTER = re.compile(r"\d(?<=[a-z]\d)")
 _FORM_OF = {form: family for family, forms in word_entries("word_forms").items() for form in forms.split()}
 _SPELLINGS = tuple((re.compile(british), american) for british, american in word_entries("british_spellings").items())
 _BRITISH = re.compile("|".join(f"(?:{british.pattern})" for british, _ in _SPELLINGS))
@@ -37,17 +37,20 @@ def clean(text: str) -> str:
     """Return one line: ligatures spelt out, invisible characters dropped, white space collapsed."""
     if (text.isascii() and text.isprintable() and "  " not in text) or not _UNCLEAN.search(text):
         return text.strip(" ")
-    return _SPACE.sub(" ", _INVISIBLE.sub("", text.translate(_LIGATURES))).strip()
+    spelt = _LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    return " ".join(_INVISIBLE.sub("", spelt).split())
 
 
 def terms(text: str) -> list[str]:
     """Return the stemmed terms of ``text`` in order, without stop words, for indexing and searching."""
     normal = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     stop = word_list("stop")
-    tokens = [part for token in _TOKEN.findall(normal) if token not in stop for part in _parts(token)]
+    tokens = [token for token in _TOKEN.findall(normal) if token not in stop]
+    if _AFTER_LETTER.search(normal):
+        tokens = [part for token in tokens for part in _parts(token)]
     if not _eponyms().keys().isdisjoint(tokens):
         tokens = _with_eponyms(tokens)
-    return [term(token) for token in tokens]
+    return list(map(term, tokens))
 
 
 def _parts(token: str) -> Sequence[str]:

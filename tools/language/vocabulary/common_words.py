@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Final, Literal, get_args
 
@@ -25,6 +25,7 @@ def is_ordinary(word: str) -> bool:
     return any(ranks(language).get(word, ORDINARY + 1) <= ORDINARY for language in LANGUAGES)
 
 
+@lru_cache(maxsize=65_536)
 def rareness(word: str) -> float:
     """Return how rare ``word``, in lower case, is in the language that has it most: 0 to 1, 1 for an unlisted word."""
     known = [math.log(ranks(language)[word]) / math.log(len(ranks(language))) for language in LANGUAGES
