@@ -62,7 +62,8 @@ async def test_a_check_that_breaks_leaves_the_answer_as_it_is(redis_url: str) ->
     def broken(word: str) -> frozenset[str]:
         raise RuntimeError(word)
 
-    events = await events_of(redis_url, f"{WRONG} [1]", statements=StatementCheck(ingredients=broken))
+    unknown = "Start metformin at 500 mg once daily with insulin. [1]"
+    events = await events_of(redis_url, unknown, statements=StatementCheck(ingredients=broken))
     assert checks(events) == []
     assert ended(events).outcome.kind == "completed"
 

@@ -9,7 +9,7 @@ from chat_app.agent.statements.polarity import reverses
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
 from tools.calculators import calculator_tools
-from tools.language.figures import Figure, figures, rates
+from tools.language.figures import UNITS, Figure, figures, rates
 from tools.language.inn_stems import has_drug_stem
 from tools.types import Passage
 
@@ -86,6 +86,18 @@ RECORD = (
 def test_the_row_of_a_product_is_compared_with_its_own_line_of_the_record(row: str, problems: int) -> None:
     record = Passage(id="p", kind="drug_record", document_id="d", title="examplin", text=RECORD)
     assert len(unsupported(row, [record])) == problems
+
+
+def test_the_number_of_a_list_item_is_a_figure_of_the_passage() -> None:
+    steps = "1. Give oxygen to all patients.\n2. Call the surgeon on duty early."
+    assert reasons("Step 2 is a call to the surgeon on duty.", steps) == []
+    assert reasons("Step 3 is a call to the surgeon on duty.", steps) == ["number"]
+
+
+def test_amounts_of_several_kinds_are_in_the_order_of_the_sentence() -> None:
+    sentence = "Give 5 mL or 10 mg at 20 mmHg, 8 kcal, 3 mmol and 40 cm in 2 days."
+    kinds = [one.kind for one in bindings(sentence, every=True)]
+    assert kinds == list(dict.fromkeys(UNITS[unit][0] for unit in ("ml", "mg", "mmhg", "kcal", "mmol", "cm", "days")))
 
 
 def test_nothing_is_said_of_a_single_word_or_without_a_passage() -> None:

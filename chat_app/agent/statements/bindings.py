@@ -53,13 +53,14 @@ class SourceUnit(NamedTuple):
 
 def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
     """Return the amounts whose terms the units have beside another amount, and fewer of them beside this one."""
-    near = _bindings(nearest)
+    said = bindings(statement)
+    near = _bindings(nearest if said else ())
     return [
         one.words
-        for one in bindings(statement)
+        for one in said
         if not any(one.amounts <= other.amounts and one.terms <= other.terms for other in near)
         and _has_rival(one, near, units)
-        and is_elsewhere(one, [other for other in _bindings(units) if other.kind == one.kind])
+        and _is_elsewhere(one, units)
     ]
 
 
@@ -69,9 +70,11 @@ def exchanged(statement: str, nearest: Sequence[SourceUnit], units: Sequence[Sou
     Words beside the one are beside the other in the nearest units that hold both, or else in all units. A paraphrase
     has few of the words around an amount, but does not swap those of two amounts.
     """
-    said = bindings(statement, every=True)
-    for one, other in combinations(said, 2):
-        if one.kind == other.kind and one.amounts != other.amounts:
+    kinds = [kind for kind, _ in {(one.kind, one.name) for one in _amounts(fold(statement), every=True)}]
+    several = len(set(kinds)) < len(kinds)
+    for one, other in combinations(bindings(statement, every=True) if several else (), 2):
+        apart = one.terms - other.terms and other.terms - one.terms
+        if one.kind == other.kind and one.amounts != other.amounts and apart:
             held = [unit for unit in nearest if all(_beside(each.amounts, (unit,)) for each in (one, other))]
             there = [_beside(each.amounts, held or units) for each in (one, other)]
             telling = [(each.terms - rest.terms) & (there[0] ^ there[1]) for each, rest in ((one, other), (other, one))]
@@ -83,8 +86,13 @@ def exchanged(statement: str, nearest: Sequence[SourceUnit], units: Sequence[Sou
 
 def _beside(amounts: frozenset[str], units: Iterable[SourceUnit]) -> frozenset[str]:
     """Return the terms that belong to ``amounts`` in the units."""
-    found = (one for unit in units for one in bindings(unit.text, every=True))
+    found = (one for unit in _holding(amounts, units) for one in bindings(unit.text, every=True))
     return frozenset[str]().union(*(one.terms for one in found if one.amounts == amounts))
+
+
+def _holding(amounts: frozenset[str], units: Iterable[SourceUnit]) -> Iterator[SourceUnit]:
+    """Yield the units that hold ``amounts``, whatever belongs to them."""
+    return (unit for unit in units if amounts <= {one.name for one in _amounts(fold(unit.text), every=True)})
 
 
 def _has_rival(said: Binding, near: Iterable[Binding], units: Iterable[SourceUnit]) -> bool:
@@ -99,31 +107,45 @@ def _bindings(units: Iterable[SourceUnit]) -> list[Binding]:
     return [one for unit in units if _DIGIT.search(unit.text) for one in bindings(unit.text)]
 
 
-def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:
-    """Return whether an amount of ``found`` other than that of ``said`` has more of its terms.
+def _is_elsewhere(said: Binding, units: Sequence[SourceUnit]) -> bool:
+    """Return whether an amount of the units other than that of ``said`` has more of its terms.
 
     An amount that is also stated without words, as in the list of a record, may belong to any of them.
     """
-    own = [one.terms for one in found if said.amounts <= one.amounts]
-    if frozenset() in own:
+    own = [one.terms for one in _bindings(_holding(said.amounts, units)) if said.amounts <= one.amounts]
+    if not own or frozenset() in own:
         return False
     here = said.terms.intersection(frozenset().union(*own))
-    others = [one.terms for one in found if said.amounts.isdisjoint(one.amounts)] if own else []
-    return any(said.terms & other > here for other in others)
+    beside = frozenset(one for one in said.terms if " " in one) | _ORDER
+    others = _bindings(unit for unit in units if said.terms & (unit.terms | beside) > here)
+    rivals = (one.terms for one in others if one.kind == said.kind and said.amounts.isdisjoint(one.amounts))
+    return any(said.terms & terms > here for terms in rivals)
 
 
 @lru_cache(maxsize=4_096)
 def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
     """Return the figures of ``sentence`` that have a unit, or ``every`` one, with the terms that they belong to."""
     text = fold(sentence)
-    amounts = sorted(_amounts(text, every=every))
+    amounts = _amounts(text, every=every)
+    if not any(every or one.kind not in _UNBOUND for one in amounts):
+        return ()
     inside = [(one.start, other.start) for one, other in pairwise(amounts) if _is_span(text[one.end : other.start])]
+    named = {place for one in amounts for place in range(one.start, one.end)}
+    words = [one for one in _placed_terms(text) if one[0] not in named]
     return tuple(
         one
         for start, end in _split(_CLAUSE, text, 0, len(text), inside)
         if (here := [amount for amount in amounts if start <= amount.start < end])
-        for one in _of_clause(text, list(_split(_PART, text, start, end, inside)), here, inside, every)
+        for one in _of_clause(list(_split(_PART, text, start, end, inside)), words, here, inside, every)
     )
+
+
+@lru_cache(maxsize=1_024)
+def _placed_terms(text: str) -> tuple[tuple[int, str], ...]:
+    """Return the terms of ``text``, each with its place."""
+    stop = word_list("stop")
+    found = (word for word in _WORD.finditer(text) if word[0] not in stop or word[0] in _ORDER)
+    return tuple((word.start(), term(word[0])) for word in found)
 
 
 def _is_span(between: str) -> bool:
@@ -131,33 +153,26 @@ def _is_span(between: str) -> bool:
     return joins(between) or between.strip() == "("
 
 
-def _amounts(text: str, *, every: bool = False) -> Iterator[_Amount]:
+@lru_cache(maxsize=1_024)
+def _amounts(text: str, *, every: bool = False) -> tuple[_Amount, ...]:
+    """Return the figures of ``text`` that have a unit, or ``every`` one, and its rates, in their order."""
+    found = [_Amount(*one[:2], _RATE, f"{one.value.daily:g} {_RATE}", one.value.words) for one in placed_rates(text)]
     for start, end, figure in placed_figures(text, words=True):
         if figure.unit or every:
             kind, factor = UNITS[figure.unit] if figure.unit else ("", 1.0)
-            yield _Amount(start, end, kind, f"{figure.value * factor:g} {kind}", str(figure))
-    for start, end, rate in placed_rates(text):
-        yield _Amount(start, end, _RATE, f"{rate.daily:g} {_RATE}", rate.words)
+            found.append(_Amount(start, end, kind, f"{figure.value * factor:g} {kind}", str(figure)))
+    return tuple(sorted(found))
 
 
 def _of_clause(
-    text: str,
     parts: Sequence[tuple[int, int]],
+    words: Sequence[tuple[int, str]],
     amounts: Sequence[_Amount],
     inside: Sequence[tuple[int, int]],
     every: bool,
 ) -> Iterator[Binding]:
-    stop = word_list("stop")
-    words = [
-        [
-            (word.start(), term(word[0]))
-            for word in _WORD.finditer(text, *part)
-            if (word[0] in _ORDER or word[0] not in stop)
-            and not any(one.start <= word.start() < one.end for one in amounts)
-        ]
-        for part in parts
-    ]
-    for kind in {one.kind for one in amounts}.difference(() if every else _UNBOUND):
+    within = [[one for one in words if start <= one[0] < end] for start, end in parts]
+    for kind in dict.fromkeys(one.kind for one in amounts if every or one.kind not in _UNBOUND):
         spans: list[list[_Amount]] = []
         for one in amounts:
             if one.kind == kind and spans and (spans[-1][-1].start, one.start) in inside:
@@ -165,13 +180,15 @@ def _of_clause(
             elif one.kind == kind:
                 spans.append([one])
         near: list[set[str]] = [set() for _ in spans]
-        for (start, end), of_part in zip(parts, words, strict=True):
+        for (start, end), of_part in zip(parts, within, strict=True):
             held = [place for place, span in enumerate(spans) if start <= span[0].start < end]
-            others = ((one.start, one.name) for one in amounts if one.kind != kind and start <= one.start < end)
-            for at, word in (*of_part, *others):
-                nearest = min(held, key=lambda each: _distance(at, spans[each]), default=None)
-                for terms in near if nearest is None else (near[nearest],):
-                    terms.add(word)
+            others = [(one.start, one.name) for one in amounts if one.kind != kind and start <= one.start < end]
+            if len(held) > 1:
+                for at, word in (*of_part, *others):
+                    near[min(held, key=lambda each: _distance(at, spans[each]))].add(word)
+            else:
+                for terms in [near[each] for each in held] or near:
+                    terms.update(word for _, word in (*of_part, *others))
         for span, terms in zip(spans, near, strict=True):
             yield Binding(kind, frozenset(one.name for one in span), span[0].words, frozenset(terms))
 

@@ -18,14 +18,14 @@ _ADVISES: Final = re.compile(r"\b(?:should|ought to|recommend\w*|need\w*)\b")
 
 def differs_in_obligation(statement: str, sources: Sequence[str]) -> bool:
     """Return whether one side demands what the other only allows; sentences with a negation are not compared."""
-    said, *found = (text.casefold() for text in (statement, *sources))
-    if any(map(negations, (said, *found))):
+    binding = _binding(statement)
+    if binding is None or any(map(negations, (statement, *sources))):
         return False
-    binding = _binding(said)
-    return binding is not None and all(_binding(one) is (not binding) for one in found)
+    return all(_binding(one) is (not binding) for one in sources)
 
 
 def _binding(text: str) -> bool | None:
     """Return True for a sentence that only demands, False for one that only allows, None for any other."""
+    text = text.casefold()
     demands, allows = (pattern.search(text) is not None for pattern in (_DEMANDS, _ALLOWS))
     return None if demands == allows or _ADVISES.search(text) else demands

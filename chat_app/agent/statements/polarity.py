@@ -102,7 +102,7 @@ def reverses(statement: str, sources: Sequence[str]) -> bool:
 
     Both at once is the same again: what must not be stopped is continued.
     """
-    found = [(opposites(statement, source), _denies(statement, source)) for source in sources]
+    found = ((opposites(statement, source), _denies(statement, source)) for source in sources)
     return all(len(words) > 1 or bool(words) != denies for words, denies in found)
 
 
@@ -112,6 +112,8 @@ def _denies(statement: str, source: str) -> bool:
     As many negations in each are the same ones when the words are others, whatever terms they cover.
     """
     if not negations(statement):
+        if not negations(source):
+            return False
         source = _EXCEPTION.split(source.casefold(), maxsplit=1)[0]
         if not negations(source):
             return False
@@ -134,9 +136,8 @@ def negations(sentence: str) -> int:
 
 def opposites(statement: str, source: str) -> frozenset[str]:
     """Return the words of ``statement`` that exclude one of ``source`` in whose place they are."""
-    said, found = _words(statement), _words(source)
-    left, right = (Counter(map(term, (one - other).elements())) for one, other in ((said, found), (found, said)))
-    more, less = left - right, right - left
+    said, found = _counts(statement), _counts(source)
+    more, less = said - found, found - said
     if not (more and less):
         return frozenset()
     sides = [{side: word for word in words for side in _contrasts().get(word, ())} for words in (more, less)]
@@ -147,10 +148,10 @@ def opposites(statement: str, source: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4_096)
-def _words(text: str) -> Counter[str]:
-    """Return the words of ``text`` without negations and bounds."""
+def _counts(text: str) -> Counter[str]:
+    """Return how often ``text`` has each term, stop words too, without negations and bounds."""
     plain = _LIMIT.sub(" ", text.casefold())
-    return Counter(_WORD.findall(_NEGATORS.sub(" ", plain) if negations(text) else plain))
+    return Counter(map(term, _WORD.findall(_NEGATORS.sub(" ", plain) if negations(text) else plain)))
 
 
 @lru_cache(maxsize=65_536)
@@ -167,6 +168,6 @@ def _contrasts() -> dict[str, tuple[tuple[int, int], ...]]:
     found: dict[str, tuple[tuple[int, int], ...]] = {}
     for number, line in enumerate(word_lines("opposites")):
         for side, words in enumerate(line.split("|")):
-            for word in map(term, _words(words)):
+            for word in _counts(words):
                 found[word] = (*found.get(word, ()), (number, side))
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
@@ -60,18 +61,38 @@ class _Source:
     """A passage; its title and headings count for figures, names and terms."""
 
     def __init__(self, text: str, context: str) -> None:
-        self._text, self._context = text, context
-        parts = (_plain(_LEAD.sub("", part)) for part in sentences(text))
-        self.units = tuple(SourceUnit(part, frozenset(terms(part))) for part in parts)
+        parts = [(part, _LEAD.sub("", part)) for part in sentences(text)]
+        plain = (_plain(said) for _, said in parts)
+        self.units = tuple(SourceUnit(part, frozenset(terms(part))) for part in plain)
+        leads = (part.removesuffix(said) for part, said in parts if said != part)
+        self._texts = (*(unit.text for unit in self.units), " . ".join((*leads, context)))
 
     @cached_property
-    def whole(self) -> str:
-        return f"{_plain(self._text)} . {self._context}"
+    def figures(self) -> tuple[Figure, ...]:
+        return tuple(figure for text in self._texts for figure in figures(text, words=True))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(terms(self._texts[-1])).union(*(unit.terms for unit in self.units))
 
     @cached_property
     def words(self) -> frozenset[str]:
-        folded = self.whole.casefold()
+        folded = " . ".join(self._texts).casefold()
         return frozenset((*_WORD.findall(folded), *_CODE.findall(folded)))
+
+
+class _Aligned:
+    """A statement beside its sources, and their sentences and rows that resemble it or that it repeats."""
+
+    def __init__(self, statement: str, sources: Sequence[_Source]) -> None:
+        self.text, self.sources = statement, sources
+        self.terms = frozenset(terms(statement))
+        self.units = [unit for source in sources for unit in source.units]
+        shares = [len(self.terms & unit.terms) / max(len(self.terms), 1) for unit in self.units]
+        best = max(shares, default=0.0)
+        least = max(_RESEMBLES, best - 0.05)
+        self.alike = [unit for unit, share in zip(self.units, shares, strict=True) if share >= least]
+        self.repeated = self.alike if best >= _VERBATIM and len(self.terms) >= _FEWEST_TERMS else []
 
 
 def unsupported(
@@ -84,42 +105,37 @@ def unsupported(
     if not is_english:
         plain, *texts = map(with_decimal_points, (plain, *texts))
     contexts = [f"{passage.title}. {passage.version}. {passage.section}" for passage in passages]
-    sources = list(map(_source, texts, contexts))
-    units = [unit for source in sources for unit in source.units]
-    if any(unit.text == plain for unit in units):
+    aligned = _Aligned(plain, list(map(_source, texts, contexts)))
+    if any(unit.text == plain for unit in aligned.units) or not passages or len(aligned.terms) < 2:
         return ()
-    said = frozenset(terms(plain))
-    if not passages or len(said) < 2:
+    if any(_shortens(plain, unit.text) for unit in aligned.alike):
         return ()
-    shares = [len(said & unit.terms) / len(said) for unit in units]
-    best = max(shares, default=0.0)
-    alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
-    if any(_shortens(plain, unit.text) for unit in alike):
-        return ()
-    repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
-    found = [*_figures(plain, sources, repeated, alike), *_names(plain, sources, repeated, ingredients)]
+    found = [*_figures(aligned), *_names(aligned, ingredients)]
     if not found:
-        moved = misbound(plain, alike, units) or exchanged(plain, alike, units)
-        found += [Problem("number", one) for one in moved]
-    if not found:
-        found += _misplaced_in_tables(plain, texts, ingredients)
+        moved = misbound(plain, aligned.alike, aligned.units) or exchanged(plain, aligned.alike, aligned.units)
+        found = [Problem("number", one) for one in moved] or _misplaced_in_tables(plain, texts, ingredients)
+    return tuple(_with_wording(aligned, found, texts) if is_english else found)
+
+
+def _with_wording(aligned: _Aligned, found: list[Problem], texts: Sequence[str]) -> list[Problem]:
+    """Return the problems ``found``, and that the statement says the reverse, another order, or something unrelated."""
+    alike = [unit.text for unit in aligned.alike]
     headed = frozenset[str]().union(*map(rows_below_negation, texts))
-    comparable = [unit.text for unit in alike if unit.text not in headed]
-    if is_english and comparable and reverses(plain, comparable):
+    comparable = [text for text in alike if text not in headed]
+    if comparable and reverses(aligned.text, comparable):
         # With the other bound as well it is the same again: what must not be above 50 is at most 50.
-        scopes = (scope for text in (plain, *(unit.text for unit in alike)) for scope in polarity(text).scopes)
-        denied = frozenset[str]().union(*scopes)
+        denied = frozenset[str]().union(*(scope for text in (aligned.text, *alike) for scope in polarity(text).scopes))
         kept = [one for one in found if one.reason != "negation" or denied.isdisjoint(terms(one.detail))]
-        found = kept if kept != found else [*found, Problem("negation", plain)]
-    elif is_english and alike and not found:
-        found += _misplaced(plain, repeated, sources)
-        resembling = [unit.text for unit in alike]
-        if all(exchanges(plain, one) for one in resembling) or differs_in_obligation(plain, resembling):
-            found.append(Problem("wording", plain))
-    if is_english and not found and not alike and len(said) >= _FEWEST_TERMS:
-        known = frozenset(terms(" ".join(source.whole for source in sources)))
-        found += [Problem("wording", plain)] if len(said & known) / len(said) < _UNRELATED else []
-    return tuple(found)
+        return kept if kept != found else [*found, Problem("negation", aligned.text)]
+    if found:
+        return found
+    if alike:
+        moved = _misplaced(aligned) if aligned.repeated else []
+        other = all(exchanges(aligned.text, one) for one in alike) or differs_in_obligation(aligned.text, alike)
+        return [*moved, Problem("wording", aligned.text)] if other else moved
+    known = frozenset[str]().union(*(source.terms for source in aligned.sources))
+    unrelated = len(aligned.terms & known) < _UNRELATED * len(aligned.terms)
+    return [Problem("wording", aligned.text)] if unrelated and len(aligned.terms) >= _FEWEST_TERMS else []
 
 
 def _text(passage: Passage) -> str:
@@ -150,37 +166,39 @@ def _plain(text: str) -> str:
 _source = lru_cache(maxsize=512)(_Source)
 
 
-def _figures(
-    statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit], alike: Sequence[SourceUnit]
-) -> list[Problem]:
-    said = [one for one in figures(statement, words=True) if one.unit or one.value != 1]
-    units = [unit for source in sources for unit in source.units]
-    problems = [Problem("unit", words) for words in _other_rates(statement, units)]
-    if not said:
-        return problems
-    near = [figure for unit in alike for figure in figures(unit.text, words=True)]
-    own_terms = frozenset(terms(statement))
-    for figure in said:
+def _figures(aligned: _Aligned) -> list[Problem]:
+    problems = [Problem("unit", words) for words in _other_rates(aligned)]
+    near = [figure for unit in aligned.alike for figure in figures(unit.text, words=True)]
+    for figure in figures(aligned.text, words=True):
+        if not figure.unit and figure.value == 1:
+            continue
         difference = compare(figure, near)
-        if difference != "same" and (not repeated or not near or _adds_figures(statement, repeated)):
-            difference = compare(figure, [each for source in sources for each in figures(source.whole, words=True)])
-        if difference in {"same", "bound"} and not repeated and (own := _beside_most(own_terms, figure, units)):
+        if difference != "same" and (not aligned.repeated or not near or _adds_figures(aligned)):
+            difference = compare(figure, [each for source in aligned.sources for each in source.figures])
+        if difference in {"same", "bound"} and not aligned.repeated and (own := _beside_most(figure, aligned)):
             difference = compare(figure, own)
         if difference != "same":
             problems.append(Problem(_REASONS[difference], str(figure)))
     return problems
 
 
-def _beside_most(said: frozenset[str], figure: Figure, units: Iterable[SourceUnit]) -> list[Figure]:
-    """Return the figures of the units with most of the terms ``said`` among those that hold ``figure``."""
-    found = ((len(said & unit.terms), figures(unit.text, words=True)) for unit in units)
-    held = [(share, here) for share, here in found if any(equals(figure, one) for one in here)]
-    most = max((share for share, _ in held), default=0)
-    return [one for share, here in held if share == most for one in here]
+def _beside_most(figure: Figure, aligned: _Aligned) -> list[Figure]:
+    """Return the figures of the units with most of the statement's terms among those that hold ``figure``."""
+    for _, units in groupby(_ranked(aligned.units, aligned.terms), lambda one: one[0]):
+        here = [figures(unit.text, words=True) for _, unit in units]
+        if held := [own for own in here if any(equals(figure, one) for one in own)]:
+            return [one for own in held for one in own]
+    return []
 
 
-def _misplaced(statement: str, repeated: Sequence[SourceUnit], sources: Sequence[_Source]) -> list[Problem]:
+def _ranked(units: Iterable[SourceUnit], said: frozenset[str]) -> list[tuple[int, SourceUnit]]:
+    """Return ``units``, those with most of the terms ``said`` first, each behind their number."""
+    return sorted(((len(said & unit.terms), unit) for unit in units), key=lambda one: -one[0])
+
+
+def _misplaced(aligned: _Aligned) -> list[Problem]:
     """Return the numbers and words that are in the place of others in each sentence that the statement repeats."""
+    statement, sources, repeated = aligned.text, aligned.sources, aligned.repeated
     problems: list[Problem] = []
     known = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in repeated[:1]))
     foreign = {word for word in _WORD.findall(statement.casefold()) if word not in known and _is_foreign(word, sources)}
@@ -198,50 +216,48 @@ def _misplaced(statement: str, repeated: Sequence[SourceUnit], sources: Sequence
 
 def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
     """Return whether ``word``, in no list of common words, is in none of the sources, in any form."""
-    if any(word in source.words for source in sources) or len(word) < _RARE:
+    if len(word) < _RARE or rareness(word) < 1 or rareness(stem(word)) < 1:
         return False
-    if rareness(word) < 1 or rareness(stem(word)) < 1:
+    if any(word in source.words for source in sources):
         return False
     near = (other for source in sources for other in source.words if other[:_START_LETTERS] == word[:_START_LETTERS])
     return term(word) not in map(term, near)
 
 
-def _other_rates(statement: str, units: Sequence[SourceUnit]) -> list[str]:
+def _other_rates(aligned: _Aligned) -> list[str]:
     """Return the rates of the statement that are not beside most of its words, where another rate is."""
-    here = [rate.daily for rate in rates(statement)]
-    found = [(unit, daily) for unit in units if here and (daily := [rate.daily for rate in rates(unit.text)])]
+    here = [rate.daily for rate in rates(aligned.text)]
     other: list[str] = []
-    for rate in rates(statement):
-        said = frozenset(terms(statement)).difference(terms(rate.words))
+    for rate in rates(aligned.text):
+        said = aligned.terms.difference(terms(rate.words))
         most = {True: -1, False: -1}
-        for unit, daily in found:
-            # Twice in the statement and once beside another one is one too many.
-            holds = daily.count(rate.daily) >= (here.count(rate.daily) if len(daily) >= len(here) else 1)
-            most[holds] = max(most[holds], len(said & unit.terms))
+        for shared, unit in _ranked(aligned.units, said):
+            if most[True] < 0 and (daily := [each.daily for each in rates(unit.text)]):
+                # Twice in the statement and once beside another one is one too many.
+                holds = daily.count(rate.daily) >= (here.count(rate.daily) if len(daily) >= len(here) else 1)
+                most[holds] = max(most[holds], shared)
         if most[False] > most[True] and (most[True] < 0 or most[False] >= _RESEMBLES * len(said)):
             other.append(rate.words)
     return other
 
 
-def _adds_figures(statement: str, repeated: Sequence[SourceUnit]) -> bool:
+def _adds_figures(aligned: _Aligned) -> bool:
     """Return whether the statement has more figures than each sentence that it repeats: one is from elsewhere."""
-    return all(len(figures(statement)) > len(figures(unit.text)) for unit in repeated)
+    return all(len(figures(aligned.text)) > len(figures(unit.text)) for unit in aligned.repeated)
 
 
-def _names(
-    statement: str, sources: Sequence[_Source], repeated: Sequence[SourceUnit], ingredients: Ingredients | None
-) -> list[Problem]:
-    codes = sorted(set(_CODE.findall(statement.casefold())))
+def _names(aligned: _Aligned, ingredients: Ingredients | None) -> list[Problem]:
+    folded, sources = aligned.text.casefold(), aligned.sources
+    codes = sorted(set(_CODE.findall(folded)))
     problems = [Problem("name", code) for code in codes if not any(_holds_code(source, code) for source in sources)]
-    look_up: Ingredients = ingredients or (lambda _: frozenset())
-    said = dict.fromkeys(_WORD.findall(statement.casefold()))
-    named = _medicines(said, ingredients)
+    said = dict.fromkeys(_WORD.findall(folded))
+    near = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in aligned.alike))
+    named = _medicines((word for word in said if word not in near), ingredients)
     if not named:
         return problems
-    known = frozenset[str]().union(*(source.words for source in sources))
-    near = known
-    if repeated and any(_replaced(unit.text, said, look_up) for unit in repeated):
-        near = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in repeated))
+    look_up: Ingredients = ingredients or (lambda _: frozenset())
+    if not any(_replaced(unit.text, said, look_up) for unit in aligned.repeated):
+        near = frozenset[str]().union(*(source.words for source in sources))
     return problems + [
         Problem("name", word)
         for word, parts in named.items()
