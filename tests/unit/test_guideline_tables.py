@@ -268,6 +268,33 @@ def test_rules_tell_which_lines_are_one_row_however_its_cells_are_wrapped(
     assert headings(extraction) == []
 
 
+def test_rules_tell_the_rows_below_a_caption_and_hold_the_column_on_the_other_half_of_the_page(tmp_path: Path) -> None:
+    lines: list[Drawn] = [
+        (72, 720, "Table 2. Strength of a recommendation", 10, True),
+        *((x, 690, name, 10, True) for x, name in ((72, "For"), (200, "Strong"), (380, "Conditional"))),
+        *(
+            (x, 660, text)
+            for x, text in ((72, "Patients"), (200, "Most would want it,"), (380, "Most would want it, but many"))
+        ),
+        *((x, 648, text) for x, text in ((200, "all in all."), (380, "others would not."))),
+        *(
+            (x, 620, text)
+            for x, text in ((72, "Doctors"), (200, "All should get it."), (380, "Help each one to arrive at a"))
+        ),
+        (380, 608, "decision of their own."),
+    ]
+    pages = Pages(tmp_path / "ruled.pdf").rules(68, 530, 710, 680, 640, 600)
+    extraction = pages.page(*lines, *prose(570)).read()
+
+    (table,) = tables(extraction)
+    assert table.caption == "Table 2. Strength of a recommendation"
+    assert table.header == ("For", "Strong", "Conditional")
+    assert table.rows == (
+        ("Patients", "Most would want it, all in all.", "Most would want it, but many others would not."),
+        ("Doctors", "All should get it.", "Help each one to arrive at a decision of their own."),
+    )
+
+
 def test_a_header_that_stands_at_the_top_of_each_page_is_no_running_head(tmp_path: Path) -> None:
     pages = Pages(tmp_path / "ruled.pdf")
     high: list[Drawn] = [(x, y + 120, text, 9, y > 670) for x, y, text, *_ in WRAPPED]

@@ -112,7 +112,7 @@ def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
         return None
     highest, lowest = rows[0].base + SAME_BASE, rows[-1].base - SAME_BASE
     inside = frozenset(index for index in group if lowest <= lines[index].base <= highest)
-    return FoundTable(inside, laid_out("", header, groups, columns))
+    return FoundTable(inside, laid_out(header, groups, columns))
 
 
 def _fitting(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tools.documents.pdf.pdf_lines import TABLE_CAPTION, Line, PdfPage, is_caption
-from tools.documents.tables.table_rows import FoundTable, is_item_below, table_of
+from tools.documents.tables.ruled_tables import ruled_tables
+from tools.documents.tables.table_rows import SAME_EDGE, FoundTable, is_item_below, table_of
 
 _END_OF_TABLE = 70.0
 """Points of white after which nothing more belongs to a table."""
@@ -36,13 +37,21 @@ class CaptionedTables:
         found: list[FoundTable] = []
         for at in self._captions:
             caption = _caption(self._lines, at, self._downwards)
-            region = self._region(caption)
-            words = " ".join(self._lines[index].text for index in caption)
-            table = table_of(words, [self._lines[index] for index in region])
-            if table is not None:
-                self._taken.update(region, caption)
-                found.append(FoundTable(frozenset(region) | frozenset(caption), table))
+            below = self._table(self._region(caption))
+            if below is not None:
+                words = " ".join(self._lines[index].text for index in caption)
+                found.append(FoundTable(below.lines.union(caption), below.table.model_copy(update={"caption": words})))
+                self._taken.update(found[-1].lines)
         return found
+
+    def _table(self, region: Sequence[int]) -> FoundTable | None:
+        """Return the table at the top of ``region``; rules between its rows tell where each of them and it ends."""
+        others = frozenset(range(len(self._lines))).difference(region)
+        for ruled in ruled_tables(self._lines, self._page, others):
+            if ruled.lines == frozenset(region[: len(ruled.lines)]):
+                return ruled
+        table = table_of([self._lines[index] for index in region])
+        return FoundTable(frozenset(region), table) if table else None
 
     def _region(self, caption: Sequence[int]) -> list[int]:
         """Return the lines under the caption down to where text, notes, another caption or white begins."""
@@ -106,7 +115,15 @@ def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[i
 
 
 def _beside(line: Line, caption: Line, page: PdfPage, body_size: float) -> bool:
-    """Return True for running text in the column beside the one in which the table is."""
+    """Return True for running text in the column beside the one in which the table is.
+
+    Text below a rule that reaches from the caption across it is a part of the table.
+    """
+    if any(
+        line.base < rule.height < caption.top and rule.left < caption.left + SAME_EDGE and line.right <= rule.right
+        for rule in page.rules
+    ):
+        return False
     middle = page.width / 2
     prose = abs(line.size - body_size) < 0.6 and _runs(line) and line.right - line.left > 0.22 * page.width
     other_side = (line.left > middle - 20 and caption.left < middle - 40) or (

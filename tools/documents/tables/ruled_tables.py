@@ -111,7 +111,7 @@ def _table(bands: Sequence[_Band], columns: Sequence[Column], *, pieced: bool) -
     filled = [row for row in body if sum(map(bool, row)) >= 2]
     if len(filled) < _LEAST_FILLED or not is_tabular(body) or is_list(body, headed=header is not None):
         return None
-    return laid_out("", header.rows if header else (), rows, columns)
+    return laid_out(header.rows if header else (), rows, columns)
 
 
 def _full_lines(band: _Band, columns: Sequence[Column]) -> int:

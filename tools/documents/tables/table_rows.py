@@ -54,7 +54,7 @@ class Row:
     bold: bool
 
 
-def table_of(caption: str, lines: Sequence[Line]) -> TableRows | None:
+def table_of(lines: Sequence[Line]) -> TableRows | None:
     """Return the lines under a caption as a table; None when they form none."""
     rows = rows_of(lines)
     header, body = split_header(rows)
@@ -64,15 +64,12 @@ def table_of(caption: str, lines: Sequence[Line]) -> TableRows | None:
     groups = merged(body, columns)
     if not is_tabular([joined_cells(group, columns) for group in groups]):
         return None
-    return laid_out(caption, header, groups, columns)
+    return laid_out(header, groups, columns)
 
 
-def laid_out(
-    caption: str, header: Sequence[Row], groups: Sequence[Sequence[Row]], columns: Sequence[Column]
-) -> TableRows:
+def laid_out(header: Sequence[Row], groups: Sequence[Sequence[Row]], columns: Sequence[Column]) -> TableRows:
     """Return the table whose header and rows are made of these lines each."""
     return TableRows(
-        caption=caption,
         header=tuple(joined_cells(header, columns)) if header else (),
         rows=tuple(_marked(group, columns) for group in groups),
     )
