@@ -92,6 +92,33 @@ def test_a_sentence_is_whole_over_the_turn_of_a_page(before: str, after: str, tm
     assert stands_on(whole, 1, texts)
 
 
+def test_a_box_that_is_drawn_last_is_read_where_it_stands(tmp_path: Path) -> None:
+    pages = Pages(tmp_path / "box.pdf")
+    around = [
+        (72, 740, "Pregnant women are a group of their own."),
+        (72, 600, "The evidence is low. Screening leads to a"),
+    ]
+    box = [(90, 690, "Women should be screened for chlamydia"), (90, 676, "at the first visit of each pregnancy.")]
+    pages.page(*around, *box).page((72, 740, "significant reduction in infections."))
+
+    made = passages(pages.read())
+    told = [sentence for passage in made for sentence in sentences(passage.text)]
+    assert told == [
+        "Pregnant women are a group of their own.",
+        "Women should be screened for chlamydia at the first visit of each pregnancy.",
+        "The evidence is low.",
+        "Screening leads to a significant reduction in infections.",
+    ]
+
+
+def test_columns_are_read_one_after_the_other_as_they_are_drawn(tmp_path: Path) -> None:
+    left = [(72, 600 - 14 * at, f"Left line {at} ends here.") for at in range(3)]
+    right = [(320, 740 - 14 * at, f"Right line {at} ends here.") for at in range(3)]
+
+    text = text_of(Pages(tmp_path / "columns.pdf").page(*left, *right).read())
+    assert text.index("Left line 2") < text.index("Right line 0")
+
+
 def test_a_finished_sentence_is_not_joined_with_the_next_page(tmp_path: Path) -> None:
     pages = Pages(tmp_path / "g.pdf").page((72, 700, "The dose is 110 mg."), (72, 680, "Rest and wait"))
     found = passages(pages.page((72, 700, "80 years is old in adults.")).read())

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.documents.layout.glued_words import GluedWords
+from tools.documents.layout.reading_order import reading_order
 from tools.documents.models import Block, BlockKind, PageContent, TableRows
 from tools.documents.pdf.false_spaces import takes_number
 from tools.documents.pdf.pdf_lines import Line, PdfPage
@@ -142,7 +143,8 @@ class Layout:
         drafts: list[_Draft] = []
         inside = {index for table in tables for index in table.lines}
         starts = {min(table.lines): table for table in tables}
-        for index, line in enumerate(lines):
+        for index in reading_order(lines, [table.lines for table in tables]):
+            line = lines[index]
             if index in inside:
                 if index in starts:
                     drafts.append(_Draft("table", [line], starts[index].table))
