@@ -216,6 +216,18 @@ def test_running_heads_and_page_numbers_are_dropped_and_the_printed_number_kept(
     assert [page.label for page in extraction.pages] == ["7", "8", "9", "10"]
 
 
+def test_the_name_of_a_chapter_beside_the_page_number_is_a_running_head_also_on_one_page(tmp_path: Path) -> None:
+    pages = Pages(tmp_path / "heads.pdf")
+    chapters = ["Introduction", "Methods", "Screening", "Treatment"]
+    for number, chapter in enumerate(chapters, start=1):
+        # Text is drawn between them, so that the number is a line of its own.
+        pages.page((500, 30, str(number)), (72, 700, f"Sentence {number} stays in the text."), (380, 30, chapter))
+
+    assert [texts(page.blocks) for page in pages.read().pages] == [
+        [f"Sentence {number} stays in the text."] for number in range(1, 5)
+    ]
+
+
 def test_a_word_parted_at_the_line_end_is_made_whole_and_a_compound_keeps_its_hyphen(tmp_path: Path) -> None:
     extraction = (
         Pages(tmp_path / "hyphens.pdf")

@@ -56,16 +56,21 @@ class RunningHeads:
         bases = [line.base for line in lines]
         outermost = {min(bases), max(bases)} if bases else set[float]()
         margin = self._margins[page.number]
-        dropped = {id(each.line) for each in margin if self._drops(each, page, each.line.base in outermost)}
+        dropped = {
+            id(each.line)
+            for each in margin
+            if self._drops(each, page, [other.line for other in margin], outermost=each.line.base in outermost)
+        }
         return [line for line in lines if id(line) not in dropped] if dropped else lines
 
-    def _drops(self, marginal: Marginal, page: PdfPage, outermost: bool) -> bool:
+    def _drops(self, marginal: Marginal, page: PdfPage, margin: Sequence[Line], *, outermost: bool) -> bool:
         if not self._heads.isdisjoint(marginal.places):
             return True
         number = page.label or self.numbers.get(page.number)
         if not outermost or number is None:
             return False
-        words = marginal.line.text.split()
+        # PDFium often takes the number for a line of its own.
+        words = [word for line in margin if line.base == marginal.line.base for word in line.text.split()]
         in_band = any(round(marginal.line.base / _GRID) + step in self._bands for step in (-1, 0, 1))
         return in_band and number in {words[0], words[-1]}
 
