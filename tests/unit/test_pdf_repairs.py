@@ -78,6 +78,7 @@ def test_a_word_that_is_fine_is_never_changed(string: str, tmp_path: Path) -> No
         ("The dose is reduced to 110 mg twice daily at an age of", "80 years or more in adults. Then look again."),
         ("Do not give it to those who have been treated for", "Crohn disease in adults. Then look again."),
         ("It must not be given without an", "ACE inhibitor in adults. Then look again."),
+        ("Screening can reduce infections", "(about 25 per 1000 fewer) in adults. Then look again."),
     ],
 )
 def test_a_sentence_is_whole_over_the_turn_of_a_page(before: str, after: str, tmp_path: Path) -> None:
@@ -109,6 +110,26 @@ def test_a_box_that_is_drawn_last_is_read_where_it_stands(tmp_path: Path) -> Non
         "The evidence is low.",
         "Screening leads to a significant reduction in infections.",
     ]
+
+
+def test_a_sentence_is_whole_over_the_foot_of_a_column_also_before_a_name(tmp_path: Path) -> None:
+    left = [
+        "Ambulatory pressure was lower then.",
+        "Investigators of the Framingham",
+        "had reported this before. The Heart",
+    ]
+    right = ["Study found that the risk was high", "and that it grew with age."]
+    short = ["Categories of pressure", "Stage 1", "Stage 2"]
+
+    def drawn(*columns: list[str]) -> str:
+        lines = [
+            (72 + 250 * at, 740 - 14 * down, line) for at, each in enumerate(columns) for down, line in enumerate(each)
+        ]
+        return text_of(Pages(tmp_path / "columns.pdf").page(*lines).read())
+
+    assert "The Heart Study found that the risk was high and that it grew with age." in drawn(left, right)
+    assert "Stage 2 Study" not in drawn(short, right)
+    assert "The Heart\nCategories" in drawn(left, short)
 
 
 def test_columns_are_read_one_after_the_other_as_they_are_drawn(tmp_path: Path) -> None:

@@ -211,4 +211,4 @@ def _goes_on(tail: str, head: str) -> bool:
     """Return whether ``head`` is the rest of the sentence that ``tail`` began on the page before."""
     last_word = tail.rpartition(" ")[2].lower()
     unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS
-    return head[:1].islower() or (unfinished and not LIST_MARK.match(head))
+    return head[:1].islower() or ((unfinished or head.startswith("(")) and not LIST_MARK.match(head))

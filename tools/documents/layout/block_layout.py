@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.documents.layout.glued_words import GluedWords
+from tools.documents.layout.paragraphs import Draft, continues, face, is_second_line, runs_on
 from tools.documents.layout.reading_order import reading_order
-from tools.documents.models import Block, BlockKind, PageContent, TableRows
+from tools.documents.models import Block, BlockKind, PageContent
 from tools.documents.pdf.false_spaces import takes_number
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.pdf.running_heads import RunningHeads
@@ -18,7 +19,6 @@ from tools.documents.tables.page_tables import find_tables
 from tools.documents.tables.table_rows import FoundTable
 from tools.language.folding import folded
 from tools.language.sentences import BULLETS
-from tools.language.word_lists import word_list
 
 _BULLET = re.compile(rf"^[{BULLETS}*–-]\s+(?=\S)|^[{BULLETS}]\s*$")
 _ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
@@ -26,15 +26,12 @@ _CAPTION = re.compile(
     r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+"
     r"(?:[A-Z]{1,4}[-.]?){0,3}\d*[-.]?\d+(?:\.?[a-z])?\b(?=[.: ]|$)"
 )
-_LEADING_WORDS = word_list("qualifiers") | {"a", "an", "the", "der", "die", "das"}
-"""Words that another must follow: "of", "the", "with"."""
 _CAPTION_WORDS = ("Table", "TABLE", "Fig", "FIG", "Box", "Panel", "Exhibit")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LEADERS = re.compile(r"(?:\. ?){4}|…{2}")
 """Dots between a heading and its page in a list of contents."""
 _ADDRESS = re.compile(r"www\.|://|@")
 _AROUND_WORDS = ".,;:()[]?!\"'“”‘’•"
-_SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 MAX_LEVEL = 4
 BELOW_OUTLINE = 10
 """Level of a printed heading that the outline does not name."""
@@ -42,12 +39,6 @@ HEADING_WORDS = 22
 """A heading has at most this many words; longer text in large type is a lead paragraph."""
 HEADING_WIDTH = 0.75
 """Of the type's height, for each character: a wider line has white in it, as a table's header. Headings take 0.5."""
-LEADING = 1.5
-"""Of the type's height, from line to line of one paragraph."""
-LEAST_BROKEN = 25
-"""Characters of a line that was broken because the column ends."""
-LONG_WORD = 7.0
-"""Of the type's height: the width that a broken line may leave free."""
 HEADINGS_ABREAST = 3
 """More lines of one type beside each other are a table's header, or labels in a figure."""
 
@@ -59,17 +50,6 @@ class OutlineEntry:
     level: int
     title: str
     page: int
-
-
-@dataclass(slots=True)
-class _Draft:
-    kind: BlockKind
-    lines: list[Line]
-    table: TableRows | None = None
-
-    @property
-    def last(self) -> Line:
-        return self.lines[-1]
 
 
 class Layout:
@@ -113,7 +93,7 @@ class Layout:
                 opens=self._unprinted(page, blocks),
             )
 
-    def _block(self, draft: _Draft, page: PdfPage) -> Block:
+    def _block(self, draft: Draft, page: PdfPage) -> Block:
         if draft.table is not None:
             return Block.of_table(draft.table)
         text = self._joined(draft.lines)
@@ -123,13 +103,13 @@ class Layout:
         body = abs(draft.last.size - self._body_size) < 0.6
         return Block(kind=kind, text=text, level=level, body=body)
 
-    def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
+    def _level(self, draft: Draft, text: str, page: PdfPage) -> int:
         """Return the outline's level of a heading; one that the outline lacks is below its section."""
         words = folded(text, ignore_case=True)
         for entry in self._outline.get(page.number, ()):
             if _same_heading(words, entry):
                 return entry.level
-        return BELOW_OUTLINE if self._outline else self._levels.get(_face(draft.lines[0]), MAX_LEVEL)
+        return BELOW_OUTLINE if self._outline else self._levels.get(face(draft.lines[0]), MAX_LEVEL)
 
     def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
         printed = [folded(block.text, ignore_case=True) for block in blocks if block.kind == "heading"]
@@ -139,26 +119,26 @@ class Layout:
             if not any(_same_heading(words, entry) for words in printed)
         )
 
-    def _group(self, lines: Sequence[Line], tables: Sequence[FoundTable]) -> list[_Draft]:
-        drafts: list[_Draft] = []
+    def _group(self, lines: Sequence[Line], tables: Sequence[FoundTable]) -> list[Draft]:
+        drafts: list[Draft] = []
         inside = {index for table in tables for index in table.lines}
         starts = {min(table.lines): table for table in tables}
         for index in reading_order(lines, [table.lines for table in tables]):
             line = lines[index]
             if index in inside:
                 if index in starts:
-                    drafts.append(_Draft("table", [line], starts[index].table))
+                    drafts.append(Draft("table", [line], starts[index].table))
                 continue
             last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
             kind = self._kind(line)
-            if kind == "heading" and (_is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
+            if kind == "heading" and (is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
                 kind = "text"
-            if last is not None and (_runs_on(last, line, kind) or _continues(last, line, kind)):
+            if last is not None and (runs_on(last, line, kind) or continues(last, line, kind)):
                 if kind == "text" and last.kind == "heading":
                     last.kind = "text"
                 last.lines.append(line)
             else:
-                drafts.append(_Draft(kind, [line]))
+                drafts.append(Draft(kind, [line]))
         return drafts
 
     def _kind(self, line: Line) -> BlockKind:
@@ -167,7 +147,7 @@ class Layout:
             return "caption"
         if not text[:2].isalpha() and _ITEM.match(text):
             return "item"
-        return "heading" if _face(line) in self._levels and _could_be_heading(line) else "text"
+        return "heading" if face(line) in self._levels and _could_be_heading(line) else "text"
 
     def _heading_levels(self) -> dict[tuple[int, bool], int]:
         """Return the faces (size, weight) that set headings, the largest as level 1."""
@@ -175,7 +155,7 @@ class Layout:
         for line in self._lines():
             larger = line.size >= self._body_size * (0.92 if line.bold else 1.12)
             if larger and _could_be_heading(line):
-                faces[_face(line)] += 1
+                faces[face(line)] += 1
         needed = 1 if len(self._pages) < 20 else 3
         order = sorted((face for face in faces if faces[face] >= needed), key=lambda face: (-face[0], not face[1]))
         return {face: min(rank, MAX_LEVEL) for rank, face in enumerate(order, start=1)}
@@ -222,15 +202,6 @@ def _vocabulary(printed: Mapping[str, int]) -> Mapping[str, int]:
     return words
 
 
-def _is_closed(text: str) -> bool:
-    """Return whether the text ends a sentence, with or without a reference number."""
-    return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-16:]) is not None
-
-
-def _face(line: Line) -> tuple[int, bool]:
-    return (round(line.size * 2), line.bold)
-
-
 def _could_be_heading(line: Line) -> bool:
     words = line.text.split()
     white = len(words) > 1 and line.right - line.left > HEADING_WIDTH * line.size * len(line.text)
@@ -254,51 +225,6 @@ def _same_heading(printed: str, entry: OutlineEntry) -> bool:
     return short == long or (len(short) >= 6 and short in long)
 
 
-def _is_second_line(line: Line, last: _Draft | None) -> bool:
-    """Return whether a line continues text above it in the same type, such as a table's header."""
-    if last is None or last.kind == "heading" or not line.text[0].islower():
-        return False
-    return _face(line) == _face(last.last) and 0 < last.last.base - line.base <= 1.9 * line.size
-
-
 def _abreast(line: Line, lines: Sequence[Line]) -> int:
     """Return how many lines of the same type are level with ``line``."""
-    return sum(abs(other.base - line.base) < 1 and _face(other) == _face(line) for other in lines)
-
-
-def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
-    """Return whether the supposed heading is a sentence that begins in bold type and continues with this line."""
-    last = draft.last
-    if draft.kind != "heading" or kind != "text" or _is_closed(last.text):
-        return False
-    unfinished = last.text.endswith(",") or last.text.rpartition(" ")[2].lower() in _LEADING_WORDS
-    below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
-    # A line is broken where the next word does not fit; a heading over a list ends anywhere.
-    broken = len(last.text) >= LEAST_BROKEN and last.right > line.right - LONG_WORD * line.size
-    goes_on = unfinished or line.text[0].islower()
-    return goes_on and below and broken and last.left < line.right and line.left < last.right
-
-
-def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
-    last = draft.last
-    if last.hyphenated:
-        return abs(line.size - last.size) < 1.0 and kind in ("text", draft.kind)
-    if kind in ("caption", "item"):
-        return False
-    closed = _is_closed(last.text)
-    goes_on = not closed or last.text.endswith(";")
-    if kind == "text" and draft.kind in ("text", "item") and goes_on and line.text[0].islower():
-        return abs(line.size - last.size) < 0.6
-    gap = last.base - line.base
-    tall = max(line.size, 6.0)
-    near = 0 < gap <= 1.9 * max(tall, last.size)
-    if draft.kind == "heading" or kind == "heading":
-        alike = _face(line) == _face(last) or (line.size == last.size and line.text[0].islower())
-        return draft.kind == kind and alike and near and len(draft.lines) < 4
-    if draft.kind == "caption":
-        return near and _face(line) == _face(last) and not closed
-    if draft.kind == "item" and line.left < draft.lines[0].left - 1:
-        return False
-    overlaps = line.left < last.right and last.left < line.right
-    tight = gap <= 1.45 * tall or (not closed and abs(line.size - last.size) < 0.6)
-    return near and overlaps and abs(line.size - last.size) < 1.5 and tight
+    return sum(abs(other.base - line.base) < 1 and face(other) == face(line) for other in lines)
