@@ -25,7 +25,7 @@ from chat_app.offline.extraction.drug_parts import (
 )
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, Selection, select
+from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, RELATED_FROM, Selection, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
 from chat_app.offline.wire.model import Answer
 from tools.catalogues import in_language
@@ -117,6 +117,8 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:
     """Add the best sentences and rows; those that are no clear answer only where nothing else answers, or a pair."""
     quotes = [quote for quote in selection.quotes if not draft.holds(quote.unit)]
+    if answered:
+        quotes = [quote for quote in quotes if quote.held >= RELATED_FROM]
     if on_pair:
         quotes = [quote for quote in quotes if _adds(quote, asked, silent=not answered)]
     if selection.shares_terms and not selection.quotes and not answered:
@@ -132,7 +134,8 @@ def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bo
     if beside:
         sources = phrases.MORE
     elif not selection.answers:
-        draft.say(phrases.CLOSEST)
+        related = any(quote.held >= RELATED_FROM for quote in quotes)
+        draft.say(phrases.CLOSEST if related else phrases.UNRELATED)
         sources = ""
     elif not draft.text and _leads(quotes):
         draft.paragraph(quotes[0].unit.text, quotes[0].passage)

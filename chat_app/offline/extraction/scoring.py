@@ -123,9 +123,13 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
 
 def _judged(question: Question, candidates: Sequence[Candidate], rare: Sequence[float]) -> list[float]:
-    """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds."""
+    """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds.
+
+    They count where nothing but everyday words would be left: those name the subject ("hip replacement").
+    """
     given = question.weights if any(question.weights) else rare
     idle = question.everyday.difference(*(each.own | each.headed | each.near for each in candidates))
+    idle = idle if len(question.everyday) < len(question.forms) else frozenset()
     return [weight + EVERY_TERM if weight and place not in idle else 0.0 for place, weight in enumerate(given)]
 
 

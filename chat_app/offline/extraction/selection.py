@@ -35,7 +35,9 @@ ANSWERS_FROM: Final = 0.625
 OF_PATIENTS: Final = frozenset({*ORGAN_DOSES, *PATIENTS_OF, "pregnancy"})
 """Sections of a label that are about some patients alone."""
 RELATED_FROM: Final = 0.15
-"""Share of the question from which a unit is quoted at all; less are common words of an unrelated unit."""
+"""Share of the question from which a unit is quoted beside others; less are common words of an unrelated unit."""
+UNRELATED: Final = 2
+"""So many are quoted where all hold less."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def _quotes(
     chosen: dict[int, Scored] = {}
     length = added = 0
     best = SEVERAL if question.asks_several else BEST
-    for each in ranked:
+    related = [each for each in ranked if each.held >= RELATED_FROM]
+    for each in related or ranked[:UNRELATED]:
         full = length >= room.words and added >= best
         if chosen and (full or each.score < enough):
             break
@@ -108,7 +111,7 @@ def _quotes(
         ]
         whole = table if sum(one.unit.words for one in table) <= room.words else []
         group = {one.place: one for one in whole or _together(each, placed) if one.place not in chosen}
-        if not group or each.unit.leads or each.held < RELATED_FROM or _repeats(question, each, chosen.values()):
+        if not group or each.unit.leads or _repeats(question, each, chosen.values()):
             continue
         chosen.update(group)
         length += sum(one.unit.words for one in group.values())
