@@ -75,7 +75,7 @@ async def examples(library: GuidelineLibrary, questions: Sequence[AnswerQuestion
         if not asked.answerable:
             continue
         result = await library.search(asked.question)
-        known = [WeightedTerm(term.term, term.weight, term.also) for term in result.terms]
+        known = [WeightedTerm(term.term, term.weight, term.also, term.related) for term in result.terms]
         question = read_question(asked.question, known)
         passages = tuple(
             EvidencePassage(each.text, document=each.title, section=each.section, rank=rank)

@@ -7,7 +7,7 @@ import pytest
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from tools.language.quotable_units import term_set
 from tools.language.terms import term
 from tools.language.vocabulary.clinical_vocabulary import is_english
@@ -40,6 +40,16 @@ def test_a_related_word_counts_less_than_the_asked_one() -> None:
     asked, near, neither = units
     assert asked.score > near.score > neither.score
     assert asked.held > near.held > neither.held
+
+
+def test_what_the_search_calls_related_counts_less_than_what_means_the_same() -> None:
+    terms = [WeightedTerm("knee", 2.0, ("patella",), ("surgery",)), WeightedTerm("zorbin", 1.0)]
+    passages = [
+        EvidencePassage(f"Take zorbin after {what}.", rank=0) for what in ("patella repair", "surgery", "a meal")
+    ]
+    same, broader, neither = scored(read_question("Zorbin and the knee?", terms), passages)
+    assert same.score > broader.score > neither.score
+    assert same.held > broader.held > neither.held
 
 
 def test_a_sentence_in_a_related_word_is_quoted_first() -> None:

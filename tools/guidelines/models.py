@@ -107,6 +107,8 @@ class QuestionTerm(Frozen):
     term: str
     weight: float
     also: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    """Classes, members and words that go with it."""
 
 
 class GuidelineSearchResult(Frozen):

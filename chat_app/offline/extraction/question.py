@@ -221,7 +221,7 @@ def read_question(
         text,
         forms,
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        _related(stems, forms, classes, unknown),
+        _related(stems, forms, classes, unknown, told),
         asked,
         named,
         tuple(filter(None, map(term_set, medicines))),
@@ -261,6 +261,7 @@ def _related(
     forms: Sequence[Sequence[frozenset[str]]],
     classes: Iterable[tuple[str, str]],
     unknown: Collection[int],
+    told: Mapping[str, WeightedTerm],
 ) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
     """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases.
 
@@ -272,7 +273,8 @@ def _related(
         phrases = () if place in unknown else (form for form in forms[place] if len(form) > 1)
         parts = (frozenset({part}) for form in phrases for part in form)
         groups = (group for name, group in of if name in forms[place] and group)
-        for form in (*related_forms(stem), *parts, *groups):
+        broader = filter(None, map(term_set, told[stem].related if stem in told else ()))
+        for form in (*related_forms(stem), *parts, *groups, *broader):
             found[min(form)].append((form, place))
     return found
 

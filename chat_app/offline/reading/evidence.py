@@ -117,6 +117,7 @@ class WeightedTerm:
     term: str
     weight: float
     also: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
 
 
 @dataclass

@@ -104,7 +104,7 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
         for rank, row in enumerate(rows)
     ]  # fmt: skip
     evidence.terms += [
-        WeightedTerm(_text(row.get("term")), float(row["weight"]), _texts(row.get("also")))
+        WeightedTerm(_text(row.get("term")), float(row["weight"]), _texts(row.get("also")), _texts(row.get("related")))
         for row in _rows(body.get("terms"))
         if isinstance(row.get("weight"), int | float)
     ]

@@ -14,7 +14,7 @@ from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
 from tools.language.folding import without_accents
-from tools.language.query_expansion import QueryExpansion
+from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.question_words import telling, term_rareness
 from tools.language.quotable_units import term_set, units
 from tools.language.vocabulary.misspellings import with_corrections
@@ -59,7 +59,8 @@ class LibrarySearch:
             QuestionTerm(
                 term=term,
                 weight=round(snapshot.weight(term) * rare.get(term, 1.0), 2),
-                also=_other_words(term, expansion),
+                also=tuple(same for one in _expanded(term, expansion) for same in one.same),
+                related=tuple(related for one in _expanded(term, expansion) for related in one.related),
             )
             for term in dict.fromkeys(telling(found.question, held, expansion))
         )
@@ -149,10 +150,10 @@ def damaged_record(document: str) -> str:
     )
 
 
-def _other_words(term: str, expansion: QueryExpansion) -> tuple[str, ...]:
-    """Return the words that mean the same as the asked word or phrase to which ``term`` belongs."""
+def _expanded(term: str, expansion: QueryExpansion) -> list[Expansion]:
+    """Return the asked words and phrases to which ``term`` belongs, with other words for them."""
     plain = without_accents(term)
-    return tuple(same for one in expansion.expansions if plain in term_set(one.asked) for same in one.same)
+    return [one for one in expansion.expansions if plain in term_set(one.asked)]
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:
