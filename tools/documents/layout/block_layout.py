@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.documents.layout.glued_words import GluedWords
-from tools.documents.layout.paragraphs import Draft, continues, face, is_second_line, runs_on
+from tools.documents.layout.paragraphs import BlockDraft, continues, face, is_second_line, runs_on
 from tools.documents.layout.reading_order import reading_order
 from tools.documents.models import Block, BlockKind, PageContent
 from tools.documents.pdf.false_spaces import takes_number
@@ -93,7 +93,7 @@ class Layout:
                 opens=self._unprinted(page, blocks),
             )
 
-    def _block(self, draft: Draft, page: PdfPage) -> Block:
+    def _block(self, draft: BlockDraft, page: PdfPage) -> Block:
         if draft.table is not None:
             return Block.of_table(draft.table)
         text = self._joined(draft.lines)
@@ -103,7 +103,7 @@ class Layout:
         body = abs(draft.last.size - self._body_size) < 0.6
         return Block(kind=kind, text=text, level=level, body=body)
 
-    def _level(self, draft: Draft, text: str, page: PdfPage) -> int:
+    def _level(self, draft: BlockDraft, text: str, page: PdfPage) -> int:
         """Return the outline's level of a heading; one that the outline lacks is below its section."""
         words = folded(text, ignore_case=True)
         for entry in self._outline.get(page.number, ()):
@@ -119,15 +119,15 @@ class Layout:
             if not any(_same_heading(words, entry) for words in printed)
         )
 
-    def _group(self, lines: Sequence[Line], tables: Sequence[FoundTable]) -> list[Draft]:
-        drafts: list[Draft] = []
+    def _group(self, lines: Sequence[Line], tables: Sequence[FoundTable]) -> list[BlockDraft]:
+        drafts: list[BlockDraft] = []
         inside = {index for table in tables for index in table.lines}
         starts = {min(table.lines): table for table in tables}
         for index in reading_order(lines, [table.lines for table in tables]):
             line = lines[index]
             if index in inside:
                 if index in starts:
-                    drafts.append(Draft("table", [line], starts[index].table))
+                    drafts.append(BlockDraft("table", [line], starts[index].table))
                 continue
             last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
             kind = self._kind(line)
@@ -138,7 +138,7 @@ class Layout:
                     last.kind = "text"
                 last.lines.append(line)
             else:
-                drafts.append(Draft(kind, [line]))
+                drafts.append(BlockDraft(kind, [line]))
         return drafts
 
     def _kind(self, line: Line) -> BlockKind:

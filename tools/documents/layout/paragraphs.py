@@ -20,7 +20,7 @@ LONG_WORD = 7.0
 
 
 @dataclass(slots=True)
-class Draft:
+class BlockDraft:
     """A block of a page as it is put together from its lines."""
 
     kind: BlockKind
@@ -43,14 +43,14 @@ def _is_closed(text: str) -> bool:
     return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-60:]) is not None
 
 
-def is_second_line(line: Line, last: Draft | None) -> bool:
+def is_second_line(line: Line, last: BlockDraft | None) -> bool:
     """Return whether a line continues text above it in the same type, such as a table's header."""
     if last is None or last.kind == "heading" or not line.text[0].islower():
         return False
     return face(line) == face(last.last) and 0 < last.last.base - line.base <= 1.9 * line.size
 
 
-def _fills_column(draft: Draft, line: Line) -> bool:
+def _fills_column(draft: BlockDraft, line: Line) -> bool:
     """Return whether a paragraph ends at the foot of its column, within a sentence, and ``line`` is as wide as it."""
     *others, last = draft.lines
     width = max(each.right for each in draft.lines) - last.left - LONG_WORD * last.size
@@ -58,7 +58,7 @@ def _fills_column(draft: Draft, line: Line) -> bool:
     return len(others) > 1 and long and last.right - last.left > width < line.right - line.left
 
 
-def runs_on(draft: Draft, line: Line, kind: BlockKind) -> bool:
+def runs_on(draft: BlockDraft, line: Line, kind: BlockKind) -> bool:
     """Return whether the supposed heading is a sentence that begins in bold type and continues with this line."""
     last = draft.last
     if draft.kind != "heading" or kind != "text" or _is_closed(last.text):
@@ -71,7 +71,7 @@ def runs_on(draft: Draft, line: Line, kind: BlockKind) -> bool:
     return goes_on and below and broken and last.left < line.right and line.left < last.right
 
 
-def continues(draft: Draft, line: Line, kind: BlockKind) -> bool:
+def continues(draft: BlockDraft, line: Line, kind: BlockKind) -> bool:
     """Return whether ``line``, which would be a block of ``kind``, is a part of the draft."""
     last = draft.last
     if last.hyphenated:
