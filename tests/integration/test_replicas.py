@@ -128,17 +128,13 @@ async def test_compared_models_go_on_at_the_other_replica(replicas: tuple[Served
             async for line in response.aiter_lines():
                 if "n10 " in line:
                     break
-        reading = asyncio.create_task(lines_of(there, turn_id))
-        first.open_gate("compared")
-        lines = await reading
+        # The answers end when the gate opens, and a comparison that has ended is not found at the other replica.
+        async with there.stream("GET", f"/api/v1/turns/{turn_id}/events") as response:
+            assert response.status_code == 200
+            first.open_gate("compared")
+            lines = [line[6:] async for line in response.aiter_lines() if line.startswith("data: ")]
     ends = [line for line in lines if '"turn_ended"' in line]
     assert sorted(json.loads(line)["model"] for line in ends) == ["large", "small"]
-
-
-async def lines_of(client: httpx.AsyncClient, turn_id: str) -> list[str]:
-    async with client.stream("GET", f"/api/v1/turns/{turn_id}/events") as response:
-        assert response.status_code == 200
-        return [line[6:] async for line in response.aiter_lines() if line.startswith("data: ")]
 
 
 async def test_an_answer_is_stopped_from_the_other_replica(replicas: tuple[ServedPage, ServedPage]) -> None:
