@@ -25,6 +25,8 @@ LEASE_SECONDS: Final = 10
 KEPT_SECONDS: Final = 300
 """Seconds for which an ended turn can still be read here."""
 _CLAIM_SECONDS: Final = 30
+_ANSWERED_SECONDS: Final = 86_400
+"""Seconds within which all turns of a question have ended."""
 _OPEN: Final = "asclepius:journals"
 _STOPS: Final = "asclepius:stops"
 _RELEASED: Final = "-"
@@ -36,8 +38,6 @@ class OpenTurn(Frozen):
 
     thread_id: str
     writer: str
-    question_id: str = ""
-    """The question that the turn answers, beside the turns of other models."""
     owner: str = ""
     taken_over: bool = False
     """Whether the writer goes on with the turn of a process that died."""
@@ -57,13 +57,15 @@ class TurnJournal:
         self.appends: Batches[tuple[str, Sequence[bytes]], bool] = Batches(self._append)
 
     async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str, *, owner: str) -> None:
-        """Open a turn's journal."""
-        opened = OpenTurn(thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner)
+        """Open the journal of a turn that answers the question, beside those of other models."""
+        opened = OpenTurn(thread_id=thread_id, writer=self.writer, owner=owner)
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.set(_lease(self.writer), "1", ex=LEASE_SECONDS)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
         pipeline.sadd(_thread(thread_id), turn_id)
         pipeline.expire(_thread(thread_id), self._ttl)
+        pipeline.sadd(_question(question_id), turn_id)
+        pipeline.expire(_question(question_id), _ANSWERED_SECONDS)
         pipeline.rpush(_key(turn_id), header)
         pipeline.expire(_key(turn_id), self._ttl)
         await self._redis.execute_together(pipeline)
@@ -125,6 +127,10 @@ class TurnJournal:
         found = await self._redis.hgetall(_OPEN)
         return dict(zip(_texts(found), map(OpenTurn.model_validate_json, found.values()), strict=True))
 
+    async def turns_of(self, question_id: str) -> list[str]:
+        """Return the ids of the turns that answer the question or have answered it."""
+        return _texts(await self._redis.smembers(_question(question_id)))
+
     async def written_elsewhere(self) -> dict[str, OpenTurn]:
         """Return the open turns that have not ended and that other processes have begun, by id."""
         opened = (await self.open_turns()).items()
@@ -149,11 +155,9 @@ class TurnJournal:
         await self._redis.set(_key(turn_id, ":writer"), self.writer, xx=True, ex=self._ttl)
         return True
 
-    async def take_over(self, turn_id: str, thread_id: str, question_id: str, *, owner: str) -> None:
+    async def take_over(self, turn_id: str, thread_id: str, *, owner: str) -> None:
         """Make this process the writer of an abandoned turn that it has claimed."""
-        opened = OpenTurn(
-            thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner, taken_over=True
-        )
+        opened = OpenTurn(thread_id=thread_id, writer=self.writer, owner=owner, taken_over=True)
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.set(_key(turn_id, ":writer"), self.writer, ex=self._ttl)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
@@ -187,6 +191,10 @@ def _key(turn_id: str, part: str = "") -> str:
 
 def _thread(thread_id: str) -> str:
     return f"asclepius:thread-journals:{thread_id}"
+
+
+def _question(question_id: str) -> str:
+    return f"asclepius:question-journals:{question_id}"
 
 
 def _lease(writer: str) -> str:

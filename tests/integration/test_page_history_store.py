@@ -150,7 +150,7 @@ async def test_a_question_whose_process_died_before_its_answer_began_is_marked(
     assert unfinished_turns(found) == []
     assert found["elements"][0]["props"]["outcome"]["code"] == "server_stopped"
     await keepers[1].recover(thread)
-    assert await other.journal.open_turns() == {}
+    assert question.turns["a"].id not in await other.journal.open_turns()
     for store in (died, other):
         await store.aclose()
 

@@ -128,13 +128,26 @@ async def test_compared_models_go_on_at_the_other_replica(replicas: tuple[Served
             async for line in response.aiter_lines():
                 if "n10 " in line:
                     break
-        # The answers end when the gate opens, and a comparison that has ended is not found at the other replica.
         async with there.stream("GET", f"/api/v1/turns/{turn_id}/events") as response:
             assert response.status_code == 200
             first.open_gate("compared")
             lines = [line[6:] async for line in response.aiter_lines() if line.startswith("data: ")]
     ends = [line for line in lines if '"turn_ended"' in line]
     assert sorted(json.loads(line)["model"] for line in ends) == ["large", "small"]
+
+
+async def test_compared_models_that_have_answered_are_read_at_the_other_replica(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    body = {"message": "count to 3", "models": ["small", "large"], "stream": False}
+    async with signed_in(first) as here, signed_in(other) as there:
+        answered = (await here.post("/api/v1/consult", json=body)).json()
+        whole = await there.get(f"/api/v1/turns/{answered['turn_id']}/events")
+    events = [json.loads(line[6:]) for line in whole.text.splitlines() if line.startswith("data: {")]
+    ends = {event["model"]: event["event"]["answer"] for event in events if event["event"]["type"] == "turn_ended"}
+    assert ends == {answer["model"]: answer["answer"] for answer in answered["answers"]}
+    assert len(ends) == 2
 
 
 async def test_an_answer_is_stopped_from_the_other_replica(replicas: tuple[ServedPage, ServedPage]) -> None:

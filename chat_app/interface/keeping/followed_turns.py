@@ -94,11 +94,10 @@ class FollowedTurns:
         return []
 
     async def of_question(self, question_id: str, owner: str) -> list[FollowedTurn]:
-        """Return the turns of that question, or the one with that id; also one that ended minutes ago."""
+        """Return the turns of that question, or the one with that id; also those that ended minutes ago."""
         if (sessions := self._sessions()) is None:
             return []
-        opened = (await sessions.journal.open_turns()).items()
-        names = [name for name, turn in opened if turn.question_id == question_id]
+        names = await sessions.journal.turns_of(question_id)
         return await self._read(sessions.journal, names or [question_id], owner)
 
     async def running_of(self, owner: str) -> int:
