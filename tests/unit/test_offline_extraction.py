@@ -18,11 +18,12 @@ from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.drug_database.records.drug_record import SECTIONS
+from tools.language.quotable_units import ordered_terms
 from tools.language.vocabulary.common_words import Language
 
 Json = dict[str, Any]
@@ -447,10 +448,20 @@ def test_arguments_take_an_option_of_the_schema() -> None:
         ("treatment of severe pneumonia", "In non-severe pneumonia give amoxicillin.", True),
         ("pneumonia, not severe: treatment", "In non-severe pneumonia give amoxicillin.", False),
         ("pneumonia, not severe: treatment", "In severe pneumonia give ceftriaxone.", True),
+        ("non severe pneumonia: treatment", "In severe pneumonia give ceftriaxone.", True),
+        ("the pneumonia isn't severe: treatment", "In non-severe pneumonia give amoxicillin.", False),
+        ("severe pneumonia: treatment", "In nonsevere pneumonia give amoxicillin.", True),
     ],
 )
 def test_what_is_said_of_the_opposite_does_not_answer(question: str, text: str, expected: bool) -> None:
-    assert contradicts(question, text) is expected
+    assert contradicts(read_question(question), text) is expected
+
+
+@pytest.mark.parametrize("question", ["nicht schwere Pneumonie", "neumonía no grave", "neumonía no severa"])
+def test_a_denied_adjective_is_not_the_one_that_its_translation_names(question: str) -> None:
+    asked = read_question(question, [WeightedTerm(ordered_terms(question)[-1], 1.0, also=("severe",))])
+    assert contradicts(asked, "In severe pneumonia give ceftriaxone.")
+    assert not contradicts(asked, "In non-severe pneumonia give amoxicillin.")
 
 
 def guideline(*texts: str, section: str = "") -> ToolOutput:

@@ -146,4 +146,4 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     # A statement about the asked patient may name another, such as the infant of a breastfeeding mother.
     if any(speaks_of(text, group) for group in question.populations):
         return False
-    return contradicts(question.asked, text) or (bool(question.populations) and question.on_group(text) < 0)
+    return contradicts(question, text) or (bool(question.populations) and question.on_group(text) < 0)

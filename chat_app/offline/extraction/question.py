@@ -59,7 +59,10 @@ _SEVERAL: Final = re.compile(
 )
 _OPPOSITES: Final = (
     (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b", UNDER_18),
-    (r"\bno(?:n-?|t )severe\b", r"(?<!non-)(?<!non)(?<!not )\bsevere\b"),
+    (
+        r"\b(?:non[ –-]?|not |\w+n['’]t )severe\b|\bnicht[ -]schwer\w*|\bno (?:graves?|sever[oa]s?)\b",
+        r"(?<!non[ –-])(?<!not )(?<!n['’]t )\bsevere\b|(?<!nicht[ -])\bschwer\w*|(?<!\bno )\b(?:graves?|sever[oa]s?)\b",
+    ),
 )
 _SIDES: Final = tuple(
     (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
@@ -279,14 +282,20 @@ def _related(
     return found
 
 
-def contradicts(question: str, text: str) -> bool:
+def contradicts(question: Question, text: str) -> bool:
     """True when ``question`` names one side of an opposite alone, and ``text`` the other alone."""
-    return any(other.search(text) and not one.search(text) for one, other in _asked_sides(question))
+    sides = _asked_sides(question.text, question.asked)
+    return any(other.search(text) and not one.search(text) for one, other in sides)
 
 
 @lru_cache(maxsize=256)
-def _asked_sides(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    return tuple((one, other) for one, other in _SIDES if one.search(question) and not other.search(question))
+def _asked_sides(text: str, asked: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Return the sides that ``text`` names alone, or ``asked``, which has translations, where it names none.
+
+    The translation of "nicht schwer" holds the other side's word.
+    """
+    said = ((one, other, text if one.search(text) or other.search(text) else asked) for one, other in _SIDES)
+    return tuple((one, other) for one, other, words in said if one.search(words) and not other.search(words))
 
 
 def opposite_of(text: str) -> re.Pattern[str] | None:

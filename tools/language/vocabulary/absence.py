@@ -10,7 +10,7 @@ from tools.language.terms import terms
 from tools.language.word_lists import word_list
 
 _DENIES: Final = re.compile(
-    r"\b(?:(?P<state>without|absence of|free (?:of|from)|ohne|sin)|(?P<noun>no|kein\w*)|(?P<part>non)(?=[ -])"
+    r"\b(?:(?P<state>without|absence of|free (?:of|from)|ohne|sin)|(?P<noun>no|kein\w*)|(?P<part>non)(?=[ –-])"
     r"|not|never|nicht|nie|\w+n['’]t)\b",
     re.IGNORECASE,
 )
