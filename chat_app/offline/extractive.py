@@ -4,9 +4,8 @@ It never writes a sentence that is not an extract or one of its fixed phrases, a
 conversation gets the same answer.
 """
 
-import re
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -18,6 +17,7 @@ from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
 from chat_app.offline.planning.followups import searched_last, standalone
 from chat_app.offline.planning.medicines_before import subjects
+from chat_app.offline.planning.small_talk import small_talk
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather
@@ -25,14 +25,6 @@ from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.quotable_units import sentences
-
-_SMALL_TALK: Final = {
-    phrases.GREETING: re.compile(
-        r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings|say hello)\b[^?]{0,60}$", re.IGNORECASE
-    ),
-    phrases.THANKS: re.compile(r"^\s*(?:thanks|thank you|many thanks|cheers)\b[^?]{0,40}$", re.IGNORECASE),
-}
-
 
 async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
     """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
@@ -51,19 +43,18 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
     question, outputs = searched_last(readings, current.outputs)
     if question != readings[-1] and outputs and not _goes_on(current.question, question, gather(outputs)):
         question, outputs = readings[-1], []
-    matches = (phrase for phrase, pattern in _SMALL_TALK.items() if pattern.match(current.question))
-    small_talk = "" if current.outputs else next(matches, "")
+    courtesy = "" if current.outputs else small_talk(current.question)
     computed, alone = calculations(prompt.functions, turns)
     planned = _calls(question, outputs, prompt, computed, alone=alone)
     made = [(output.name, output.given) for output in current.outputs]
     calls = [call for call in planned if (call.name, call.arguments) not in made]
-    calls = [] if small_talk and not prompt.forced else calls
+    calls = [] if courtesy and not prompt.forced else calls
     if calls:
         yield Thought(_doing(calls, prompt.functions))
         for call in calls if prompt.parallel else calls[:1]:
             yield call
-    elif small_talk:
-        yield Answer(small_talk)
+    elif courtesy:
+        yield Answer(courtesy)
     elif prompt.file_search is not None and not alone:
         yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
         evidence = gather(outputs)

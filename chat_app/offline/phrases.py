@@ -17,6 +17,15 @@ GREETING: Final = (
     "Hello. I answer clinical questions with sentences quoted from the sources I am given, each with its citation."
 )
 THANKS: Final = "You are welcome."
+FAREWELL: Final = "Goodbye."
+NEXT: Final = "Ask your next question at any time."
+ABOUT: Final = (
+    "I quote sentences word for word from the loaded guidelines and drug labels, each with its citation, and add nothing "
+    "of my own. I may choose the wrong sentence: open the citation to check that it fits your patient."
+)
+NO_REASONS: Final = (
+    "I only quote sources and give no reasons of my own. To find a reason in them, name the subject in your question."
+)
 EMPTY: Final = "Please ask a question."
 NO_SOURCES: Final = "Nothing found. No source was searched: I answer only with quotes from sources."
 IMAGE: Final = "I cannot read images; I answer only from text."

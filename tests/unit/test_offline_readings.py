@@ -6,10 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from chat_app.offline import phrases
 from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
+from chat_app.offline.planning.followups import standalone
+from chat_app.offline.planning.small_talk import small_talk, without_courtesy
+from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
 from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
+from tools.language.vocabulary.common_words import Language
 
 Json = dict[str, Any]
 SCHEMA: Json = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
@@ -93,3 +100,45 @@ async def test_the_servers_own_search_tries_both_readings_and_stops_at_an_answer
     assert len([step for step in found if isinstance(step, Searching)]) == 1
     await steps([*told, user("light for plaxia?")], search, file_search=tool)
     assert asked[1:] == ["Starting dose of zorbin, light for plaxia?", "light for plaxia?"]
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        ("Hi can I give colchicine with eGFR 20", "can I give colchicine with eGFR 20"),
+        ("hello, metformin max dose", "metformin max dose"),
+        ("thanks, and the starting dose", "and the starting dose"),
+        ("Danke, und in der Schwangerschaft", "und in der Schwangerschaft"),
+        ("Buenos días, dosis de apixaban", "dosis de apixaban"),
+        ("Hey quick one: dose of sitagliptin?", "dose of sitagliptin?"),
+        ("Good glycaemic control", "Good glycaemic control"),
+        ("good, and in pregnancy?", "and in pregnancy?"),
+    ],
+)
+def test_a_question_behind_a_courtesy_is_asked_without_it(message: str, question: str) -> None:
+    assert without_courtesy(message) == question
+    assert small_talk(message) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "language"),
+    [
+        ("Hallo!", phrases.GREETING, "de"),
+        ("hi there", phrases.GREETING, "en"),
+        ("ok thanks", phrases.THANKS, "en"),
+        ("muchas gracias", phrases.THANKS, "es"),
+        ("ok, bye", phrases.FAREWELL, "en"),
+        ("great", phrases.NEXT, "en"),
+        ("Was kannst du?", phrases.ABOUT, "de"),
+        ("hello, who are you?", phrases.ABOUT, "en"),
+        ("¿Estás seguro?", phrases.ABOUT, "es"),
+        ("warum?", phrases.NO_REASONS, "de"),
+    ],
+)
+def test_small_talk_is_answered_in_its_language(message: str, answer: str, language: Language) -> None:
+    assert small_talk(message) == phrases.said(answer, language)
+
+
+def test_a_follow_up_goes_on_from_before_the_thanks() -> None:
+    turns = [Exchange("dose of metformin"), Exchange("thanks"), Exchange("and in pregnancy?")]
+    assert standalone(turns, ["search"])[0].startswith("dose of metformin")

@@ -18,6 +18,7 @@ from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.extraction.question import opposite_of
 from chat_app.offline.planning.medicines_before import ADDED, BESIDE, IN_PLACE, subjects, taken_out
+from chat_app.offline.planning.small_talk import small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
@@ -31,9 +32,6 @@ from tools.language.vocabulary.patient_values import value_names, with_new_value
 from tools.language.vocabulary.populations import populations_in
 from tools.language.word_lists import word_list
 
-_POLITE: Final = re.compile(
-    r"^\s*(?:(?:ok(?:ay)?|thanks|thank you|sorry|oh|hmm|actually|btw|by the way)\b\W+)+(?=\w)", re.IGNORECASE
-)
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
     r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
@@ -100,7 +98,9 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     resolved = answer = topic = ""
     evidence, searched = Evidence(), frozenset[str]()
     for turn in turns:
-        question = _POLITE.sub("", turn.question.strip())
+        if turn is not turns[-1] and not turn.outputs and small_talk(turn.question):
+            continue
+        question = without_courtesy(turn.question.strip())
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
         on_result = _PRONOUN.search(question) and not _unusual(question)
         used = frozenset(output.name for output in turn.outputs)

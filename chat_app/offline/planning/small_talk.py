@@ -1,0 +1,88 @@
+"""Tell greetings, thanks and questions on the assistant itself from clinical questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import orjson
+
+from chat_app.offline import phrases
+from tools.language.folding import fold_name
+from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.text_language import language_of
+
+_ANSWERS: Final[Mapping[str, str]] = {
+    "about": phrases.ABOUT,
+    "why": phrases.NO_REASONS,
+    "thanks": phrases.THANKS,
+    "farewell": phrases.FAREWELL,
+    "greeting": phrases.GREETING,
+    "agreement": phrases.NEXT,
+    "interjection": phrases.NEXT,
+}
+"""The answer to each kind; of a message of several kinds the first one here is answered."""
+_WHOLE: Final = frozenset({"about", "why"})
+"""Kinds that are small talk only where the message says nothing else."""
+_STRONG: Final = frozenset({"thanks", "greeting", "interjection"})
+"""Kinds that a question may follow without a sign; "good" or "again" may be its first word."""
+_WORD: Final = re.compile(r"[^\W_]+")
+_SIGN: Final = re.compile(r"\s*(?:[,.;:!?…–—-]|\n|$)")
+_LONGEST: Final = 8
+"""Words of the longest phrase before a question."""
+
+
+def small_talk(message: str) -> str:
+    """Return the answer to a message that asks for no source; empty where it may ask for one."""
+    kinds, rest = _opening(message)
+    whole = _kinds().get(fold_name(rest), {})
+    if rest and not _WHOLE & whole.keys():
+        return ""
+    found = {**{kind: language for one in kinds for kind, language in one.items()}, **(whole if rest else {})}
+    kind = next((kind for kind in _ANSWERS if kind in found), "")
+    return phrases.said(_ANSWERS[kind], language_of(message) if found[kind] is None else found[kind]) if kind else ""
+
+
+def without_courtesy(message: str) -> str:
+    """Return ``message`` without a greeting, thanks or an interjection before a question."""
+    return _opening(message)[1] or message
+
+
+@cache
+def _kinds() -> Mapping[str, Mapping[str, Language | None]]:
+    """Return for each folded phrase its kinds, each with its language; None where several have it."""
+    listed: dict[str, dict[Language, list[str]]] = orjson.loads(
+        (resources.files("chat_app.offline") / "small_talk.json").read_bytes()
+    )
+    found: dict[str, dict[str, Language | None]] = {}
+    for kind, languages in listed.items():
+        for language, texts in languages.items():
+            for text in texts:
+                kinds = found.setdefault(fold_name(text), {})
+                kinds[kind] = None if kind in kinds else language
+    return found
+
+
+def _opening(message: str) -> tuple[list[Mapping[str, Language | None]], str]:
+    """Return the kinds of the phrases with which ``message`` opens, and the rest of it."""
+    words = list(_WORD.finditer(message))
+    kinds: list[Mapping[str, Language | None]] = []
+    at = end = 0
+    while at < len(words):
+        sizes = range(min(_LONGEST, len(words) - at), 0, -1)
+        phrase = ((size, fold_name(message[words[at].start() : words[at + size - 1].end()])) for size in sizes)
+        size, known = next(
+            ((size, set_) for size, text in phrase if (set_ := _kinds().get(text, {})).keys() - _WHOLE), (0, {})
+        )
+        if not size or ("filler" in known and not kinds):
+            break
+        kinds.append(known)
+        at += size
+        if _STRONG & known.keys() or _SIGN.match(message, words[at - 1].end()):
+            end = at
+    if end == len(words):
+        return kinds, ""
+    return kinds, message[words[end].start() :] if end else message
