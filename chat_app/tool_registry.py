@@ -13,13 +13,14 @@ from tools.calculators import calculator_tools
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.function_tool import FunctionTool
 from tools.guidelines import GuidelineLibrary, guideline_tools
+from tools.loaded_sources import loaded_sources_tool
 
 GROUP = "asclepius.tools"
 
 
 def built_in_tools(drugs: DrugDatabase, guidelines: GuidelineLibrary) -> list[FunctionTool]:
     """Return the app's own tools, which only read and compute."""
-    return [*guideline_tools(guidelines), *drug_tools(drugs), *calculator_tools()]
+    return [*guideline_tools(guidelines), *drug_tools(drugs), *calculator_tools(), loaded_sources_tool(guidelines, drugs)]
 
 
 def registered_tools(

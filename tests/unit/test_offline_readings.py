@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 
 from chat_app.offline import phrases
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
+from chat_app.offline.planning.calls import plan
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
-from chat_app.offline.reading.dialogue import Exchange
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
 from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
+from tools.language.library_questions import library_question
 from tools.language.vocabulary.common_words import Language
 
 Json = dict[str, Any]
@@ -142,3 +146,50 @@ def test_small_talk_is_answered_in_its_language(message: str, answer: str, langu
 def test_a_follow_up_goes_on_from_before_the_thanks() -> None:
     turns = [Exchange("dose of metformin"), Exchange("thanks"), Exchange("and in pregnancy?")]
     assert standalone(turns, ["search"])[0].startswith("dose of metformin")
+
+
+CATALOGUE = FunctionToolIn(
+    type="function",
+    name="list_loaded_sources",
+    description="Return the catalogue of the library.",
+    parameters={"type": "object", "properties": {"subject": {"type": "string"}}},
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("What guidelines do you have?", ""),
+        ("Do you have a guideline on migraine?", "migraine"),
+        ("¿Hay una guía sobre migraña?", "migraña"),
+        ("who issued the asthma guideline", "asthma"),
+        ("Which drugs are in your database?", ""),
+        ("Welche Leitlinien hast du?", ""),
+    ],
+)
+def test_a_question_on_the_library_is_answered_from_the_catalogue(question: str, subject: str) -> None:
+    assert plan(question, (SEARCH, CATALOGUE)) == [Call("list_loaded_sources", {"subject": subject})]
+    assert standalone([Exchange("Zorbin in liver disease?"), Exchange(question)], [])[0] == question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What do guidelines recommend for asthma in pregnancy?",
+        "Which drugs are in the class of SGLT2 inhibitors?",
+        "which drugs can I use?",
+        "What does the label say?",
+    ],
+)
+def test_a_clinical_question_is_none_on_the_library(question: str) -> None:
+    assert library_question(question) is None
+
+
+def test_the_catalogue_is_answered_in_a_few_lines() -> None:
+    asthma = {"title": "Asthma in adults", "details": "Demo, 2026"}
+    listed = {"guidelines": [asthma, {"title": "Gout", "details": ""}], "guidelines_on_subject": [], "drugs": 263}
+    evidence = gather([ToolOutput("list_loaded_sources", "{}", json.dumps(listed))])
+    all_loaded = "- Asthma in adults – Demo, 2026\n- Gout – its file names no issuer or date"
+    assert compose("Which guidelines are loaded?", evidence).text == f"{phrases.LOADED}\n\n{all_loaded}"
+    assert compose("Is there a guideline on epilepsy?", evidence).text == f"{phrases.NONE_ON}\n\n{all_loaded}"
+    assert "263" in compose("¿Qué medicamentos hay en la base de datos?", evidence).text

@@ -17,7 +17,7 @@ WordList = Literal[
     "qualifiers",
     "stop",
 ]
-WordEntries = Literal["british_spellings", "clinical_abbreviations", "eponyms", "units", "word_forms"]
+WordEntries = Literal["british_spellings", "clinical_abbreviations", "eponyms", "library", "units", "word_forms"]
 
 
 @cache

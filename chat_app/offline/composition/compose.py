@@ -26,11 +26,12 @@ from chat_app.offline.extraction.drug_parts import (
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, RELATED_FROM, Selection, select
-from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
+from chat_app.offline.reading.evidence import Catalogue, Evidence, EvidencePassage, EvidenceRecord, TitledLines
 from chat_app.offline.wire.model import Answer
 from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.pair_notes import PACKAGE
+from tools.language.library_questions import LibraryQuestion, library_question
 from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values
 from tools.language.vocabulary.text_language import language_of
@@ -43,6 +44,9 @@ _MOST_BESIDE: Final = 2
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft(language_of(newest or question))
+    if evidence.catalogue:
+        _catalogue(draft, question, evidence.catalogue)
+        return Answer(draft.text)
     _offered_names(draft, evidence)
     offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)
@@ -84,6 +88,21 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if selection.answers:
         _not_loaded(draft, evidence)
     return Answer(draft.text, tuple(draft.citations))
+
+
+def _catalogue(draft: Draft, question: str, loaded: Catalogue) -> None:
+    """Answer a question on the library itself."""
+    asked = library_question(question) or LibraryQuestion(guidelines=True, drugs=True)
+    if asked.guidelines:
+        shown = loaded.on_subject or loaded.guidelines
+        found = phrases.LOADED_ON if loaded.on_subject else phrases.NONE_ON if asked.subject else phrases.LOADED
+        none = phrases.said(phrases.NO_DETAILS, draft.language)
+        lines = "".join(f"\n- {title} – {details or none}" for title, details in shown)
+        draft.paragraph(f"{phrases.said(found, draft.language)}\n{lines}" if shown else "")
+        if not shown:
+            draft.say(phrases.NONE_LOADED)
+    if asked.drugs and loaded.drugs is not None:
+        draft.say(phrases.DRUG_COUNT, count=[str(loaded.drugs)])
 
 
 def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:

@@ -17,14 +17,16 @@ from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.library_questions import library_question
 from tools.language.terms import terms
 
-FunctionKind = Literal["documents", "drugs", "interactions", "other"]
+FunctionKind = Literal["documents", "drugs", "interactions", "catalogue", "other"]
 _QUESTION: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic"})
 _DRUG: Final = re.compile(r"^(?:drug|medication|medicine|generic)(?:_?names?|s)?$", re.IGNORECASE)
 _NAME: Final = re.compile(r"^names?$", re.IGNORECASE)
 _MEDICINES: Final = re.compile(r"\b(?:drug|medicine|medication)s?\b", re.IGNORECASE)
 _FINDS: Final = re.compile(r"search|find|look|retriev|guideline|document|knowledge|passage|librar", re.IGNORECASE)
+_CATALOGUE: Final = re.compile(r"\bcatalogue\b", re.IGNORECASE)
 _VERBS: Final = re.compile(
     r"\b(?:get|set|find|search|list|fetch|look|lookup|show|read|create|update|delete|send|run|call|make|add|check"
     r"|current|new|all|data|info|information|tool|function)\b"
@@ -50,6 +52,8 @@ def kind_of_function(function: FunctionToolIn) -> FunctionKind:
     drug = next((schema for name, schema in properties.items() if _is_drug(function, name)), None)
     if drug is not None:
         return "interactions" if part_of(drug, function.parameters or {}).kind == "array" else "drugs"
+    if properties.keys() <= {"subject"} and _CATALOGUE.search(function.description or ""):
+        return "catalogue"
     finds = _QUESTION & set(properties) and _FINDS.search(f"{function.name} {function.description or ''}")
     return "documents" if finds else "other"
 
@@ -59,6 +63,9 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
 
     Every document search and one drug search get the whole question: the drug database finds the names in it.
     """
+    asked, catalogues = library_question(question), _of_kind("catalogue", functions)
+    if asked and catalogues:
+        return [Call(catalogues[0].name, {"subject": asked.subject})]
     others = _of_kind("other", functions)
     named = [function for function in others if _mentions(question, _words_of(function.name))]
     if not named and len(others) == len(functions):

@@ -26,6 +26,7 @@ from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
+from tools.language.library_questions import library_question
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
 from tools.language.vocabulary.patient_values import value_names, with_new_values
@@ -98,7 +99,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     resolved = answer = topic = ""
     evidence, searched = Evidence(), frozenset[str]()
     for turn in turns:
-        if turn is not turns[-1] and not turn.outputs and small_talk(turn.question):
+        if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
             continue
         question = without_courtesy(turn.question.strip())
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
@@ -138,6 +139,8 @@ def _confirmed(question: str, before: str, answer: str) -> str:
 
 def _readings(question: str, before: str, evidence: Evidence) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both where it may be meant either way."""
+    if library_question(question):
+        return (question,)
     known = subjects(before, evidence)
     if before and (_refers(question) or _asks_part(question)):
         return (_completed(question, before, known),)

@@ -111,6 +111,15 @@ class TitledLines:
 
 
 @dataclass(frozen=True)
+class Catalogue:
+    """What is loaded: titles with issuer and date, those on the asked subject, and the number of medicines."""
+
+    guidelines: tuple[tuple[str, str], ...]
+    on_subject: tuple[tuple[str, str], ...]
+    drugs: int | None
+
+
+@dataclass(frozen=True)
 class WeightedTerm:
     """A term of the question as the search read it: its weight in the whole library, and other words for it."""
 
@@ -130,6 +139,7 @@ class Evidence:
     pairs: list[Pair] = field(default_factory=list[Pair])
     fields: list[TitledLines] = field(default_factory=list[TitledLines])
     calculations: list[TitledLines] = field(default_factory=list[TitledLines])
+    catalogue: Catalogue | None = None
     searched_documents: bool = False
     hosted: bool = False
     """True when the documents were searched by the server's own file search."""

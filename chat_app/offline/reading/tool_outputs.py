@@ -17,6 +17,7 @@ import orjson
 from chat_app.offline import phrases
 from chat_app.offline.reading.dialogue import ToolOutput, decoded, fields_of
 from chat_app.offline.reading.evidence import (
+    Catalogue,
     Evidence,
     EvidencePassage,
     EvidenceRecord,
@@ -63,6 +64,10 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
         evidence.failures.append(output.name)
     elif isinstance(fields.get("needs"), str) or isinstance(fields.get("calculation"), str):
         evidence.calculations.append(_calculated(fields))
+    elif "guidelines_on_subject" in fields:
+        drugs, lists = fields.get("drugs"), (fields.get("guidelines"), fields["guidelines_on_subject"])
+        read = (tuple((_text(row.get("title")), _text(row.get("details"))) for row in _rows(rows)) for rows in lists)
+        evidence.catalogue = Catalogue(*read, drugs if isinstance(drugs, int) else None)
     elif isinstance(fields.get("passages"), list):
         _read_passages(fields, evidence)
     elif isinstance(fields.get("pairs"), list):
