@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.language.quotable_units import units
+from tools.language.quotable_units import is_heading, units
 from tools.language.quotes import quotes_in
 
 
@@ -84,4 +84,29 @@ def test_the_rest_of_an_item_leads_into_nothing() -> None:
     assert [(unit.text, unit.leans) for unit in units(text)] == [
         ("First report of the society.", 0),
         ("Second report of the society.", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "heading"),
+    [
+        ("3.3 Exceptions and cautions", True),
+        ("5 When to refer", True),
+        ("A.2 Methods", True),
+        ("6.1.2 Pregnancy and breastfeeding", True),
+        ("Exceptions and cautions", True),
+        ("Version 2.1, 2026-04-15", False),
+        ("1.4.2 Do not offer aspirin in gout", False),
+        ("1 Give amoxicillin 500 mg three times daily", False),
+        ("2.5 mg daily", False),
+    ],
+)
+def test_the_number_of_a_section_belongs_to_its_heading(line: str, heading: bool) -> None:
+    assert is_heading(line) is heading
+
+
+def test_what_is_under_a_numbered_heading_has_it_above() -> None:
+    found = units("3 Treatment\n\n3.3 Exceptions and cautions\n\n- Do not give naproxen in heart failure.\n")
+    assert [(unit.heading, unit.text) for unit in found] == [
+        ("Exceptions and cautions", "Do not give naproxen in heart failure.")
     ]

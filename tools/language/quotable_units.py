@@ -43,6 +43,9 @@ _KEY: Final = re.compile(r"(?:^|[;.]\s)[A-Z][A-Za-z]*[A-Z][A-Za-z0-9-]*(?:,|:| =
 """An abbreviation with its words, as below a table: "CHD, coronary heart disease;"."""
 _OPENING: Final = word_list("negations") | word_list("conditions") | word_list("qualifiers")
 _HEADING_WORDS: Final = 10
+_SECTION_NUMBER: Final = re.compile(r"^(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})+\.?|1?\d|20)\s+(?=[^\W\d_])")
+_EDITION: Final = re.compile(r"^(?:version|versión|edition|edición|revision|fassung|ausgabe|stand)\W*\d", re.IGNORECASE)
+_ORDER: Final = re.compile(r"^(?:do not|don['’]t|never)\b", re.IGNORECASE)
 _LIST_WORDS: Final = 60
 """A list up to this length is read whole where an item is too short to be read alone."""
 _LONGEST: Final = 1200
@@ -119,7 +122,7 @@ def units(text: str) -> tuple[Unit, ...]:
         else:
             table = None
             if headed:
-                heading, lead = plain, -1
+                heading, lead = _without_number(plain), -1
             if items or not headed:
                 lead = _add_line(found, [line, *items], heading, lead, leads=leads and not items)
     return tuple(found)
@@ -250,11 +253,22 @@ def _continues(line: str, following: str) -> bool:
 
 
 def is_heading(line: str) -> bool:
-    """Return whether ``line`` looks like a heading: short, with a capital, and no sentence or list item."""
+    """Return whether ``line`` looks like a heading: short, with a capital, and no sentence or list item.
+
+    It may have the number of its section, unless it then reads like a numbered recommendation.
+    """
     plain = squeeze(line)
+    title = _without_number(plain)
+    says = title != plain and (has_amount(title) or _ORDER.match(title))
     return (
-        len(plain.split()) <= _HEADING_WORDS
+        len(title.split()) <= _HEADING_WORDS
         and not plain.endswith((".", "!", "?", ";", ":"))
         and not _LEAD.match(line)
-        and plain[:1].isupper()
+        and title[:1].isupper()
+        and not _EDITION.match(plain)
+        and not says
     )
+
+
+def _without_number(heading: str) -> str:
+    return _SECTION_NUMBER.sub("", heading)
