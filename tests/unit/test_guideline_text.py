@@ -195,6 +195,17 @@ def test_an_abbreviation_that_the_text_explains_stands_for_its_words() -> None:
     assert "ckd" in expanded
 
 
+def test_an_abbreviation_may_shorten_a_word_or_take_several_letters_of_one() -> None:
+    texts = [
+        "Rimegepant (RIM) and dolutegravir (DTG) for patients (PA); pre-exposure prophylaxis (PrEP) by hour (NASA)."
+    ]
+    assert find_abbreviations(texts) == {
+        "RIM": "rimegepant",
+        "DTG": "dolutegravir",
+        "PrEP": "pre-exposure prophylaxis",
+    }
+
+
 def test_an_abbreviation_that_every_clinician_knows_needs_no_explanation() -> None:
     assert set(Expander({}).expand(terms("BP in DVT"))) == set(terms("BP blood pressure DVT deep vein thrombosis"))
     assert "bp" in Expander({}).expand(terms("Lower the blood pressure."))

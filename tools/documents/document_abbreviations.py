@@ -17,6 +17,8 @@ _REACH = 200
 """Characters before a bracket in which its words are looked for."""
 _LAST_WORD = re.compile(r"[A-Za-z][\w-]*\Z")
 _IN_A_NOTE = re.compile(r"(?:^|[;\n]\s?)([A-Z][A-Za-z0-9-]{1,7}?)s?, ([a-z][\w -]{4,60}?)(?=;|\.|\n|$)")
+_LEAST_LETTERS = 3
+"""Of an abbreviation of a single word."""
 _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
 
 
@@ -54,14 +56,32 @@ def _words_before(text: str, end: int) -> list[str]:
 def _spelt(words: Sequence[str], short: str) -> str:
     """Return the last words whose first letters spell ``short`` (small words may be left out), or nothing."""
     wanted = short.lower().replace("-", "")
+    last = words[-1].lower() if words else ""
+    if short.isupper() and _LEAST_LETTERS <= len(wanted) <= len(last) / 2 and _shortens(wanted, last):
+        return last
     for count in range(1, len(words) + 1):
         tail = [word.lower() for word in words[-count:]]
         parts = [part for word in tail for part in word.split("-") if part]
-        initials = "".join(part[0] for part in parts)
-        without_small = "".join(part[0] for part in parts if part not in _SMALL)
-        if wanted in {initials, without_small} and tail[0] not in _SMALL:
+        telling = [part for part in parts if part not in _SMALL]
+        if tail[0] not in _SMALL and (_opens(wanted, parts) or _opens(wanted, telling)):
             return " ".join(tail)
     return ""
+
+
+def _opens(wanted: str, parts: Sequence[str]) -> bool:
+    """Return whether ``wanted`` is made of the first letters of all ``parts``: one of each or, as in PrEP, more."""
+    if len(parts) < 2:
+        return bool(parts) and parts[0].startswith(wanted) and len(wanted) == 1
+    return any(
+        parts[0].startswith(wanted[:size]) and _opens(wanted[size:], parts[1:])
+        for size in range(1, len(wanted) - len(parts) + 2)
+    )
+
+
+def _shortens(wanted: str, word: str) -> bool:
+    """Return whether ``word`` begins with the first letter of ``wanted`` and has the others in order: LEN, DTG."""
+    rest = iter(word[1:])
+    return word[0] == wanted[0] and all(letter in rest for letter in wanted[1:])
 
 
 class Expander:

@@ -137,15 +137,16 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     """True for a unit that does more than mention the subject.
 
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
-    question has one term, it is of the kind that is asked for. Where more than medicines is named, it holds a term that
-    names none, and does not speak of the opposite of what is asked about.
+    question has one term, it is of the kind and on the patients that are asked for. Where more than medicines is named,
+    it holds a term that names none, and does not speak of the opposite of what is asked about.
     """
     if opposes(question.asked, f"{each.above} {each.unit.text}"):
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
         return False
     if len(shares) < 2:
-        return not question.asks_kind or question.kind_matches(each.unit)
+        on_group = not question.populations or question.on_group(f"{each.above} {each.unit.text}") > 0
+        return on_group and (not question.asks_kind or question.kind_matches(each.unit))
     weightiest = max(range(len(shares)), key=shares.__getitem__)
     return len(each.own) > 1 or weightiest in each.headed | each.first
 

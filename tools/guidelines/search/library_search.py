@@ -1,11 +1,13 @@
 """Search the loaded guidelines and report their faults. All calls block."""
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
+from tools.documents.document_abbreviations import find_abbreviations
 from tools.documents.models import READER
 from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, Match, QuestionTerm, SearchFilter
 from tools.guidelines.search.retrieval import Retrieved, Retriever
@@ -24,6 +26,8 @@ STRONG_FROM = 0.56
 """Share of the question's weight; 97 % of 101 patients' questions that a library does not cover stay below it."""
 KEPT_TERMS = 20_000
 """Passages whose terms stay in memory; 200 terms each, shared between passages, are about 35 MB in all."""
+_KEPT_DOCUMENTS = 500
+"""Documents whose abbreviations stay in memory."""
 _TELLING = 6
 """Best passages in which a word that only asks has to be, to count as a word of the subject."""
 MAX_ROWS = 2
@@ -38,6 +42,7 @@ class LibrarySearch:
         self._retriever = retriever
         # A version's passages never change, so their terms can be kept.
         self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
+        self._abbreviations_of = lru_cache(_KEPT_DOCUMENTS)(self._read_abbreviations)
 
     def search(
         self,
@@ -55,11 +60,12 @@ class LibrarySearch:
         passages = tuple(islice(self._passages(found, snapshot), limit))
         held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]
         rare = term_rareness(question)
+        explained = self._explained(passages)
         terms = tuple(
             QuestionTerm(
                 term=term,
                 weight=round(snapshot.weight(term) * rare.get(term, 1.0), 2),
-                also=tuple(same for one in _expanded(term, expansion) for same in one.same),
+                also=_also(term, question, explained, _expanded(term, expansion)),
                 related=tuple(related for one in _expanded(term, expansion) for related in one.related),
             )
             for term in dict.fromkeys(telling(found.question, held, expansion))
@@ -83,6 +89,15 @@ class LibrarySearch:
                 if rows[parsed[0].document, stored.page] > MAX_ROWS:
                     continue
             yield as_passage(parsed[0], version, stored, candidate.score)
+
+    def _explained(self, passages: Sequence[Passage]) -> dict[str, str]:
+        """Return the abbreviations that the documents of ``passages`` explain, each with its words."""
+        refs = dict.fromkeys(parsed[0] for one in passages if (parsed := parse_passage_id(one.id)))
+        return {short: words for ref in reversed(refs) for short, words in self._abbreviations_of(ref).items()}
+
+    def _read_abbreviations(self, ref: VersionRef) -> dict[str, str]:
+        store = self._shelves.of(scope_of(ref.document)).store
+        return find_abbreviations(passage.text for passage in store.passages(ref))
 
     def _read_terms(self, passage_id: str) -> tuple[str, ...]:
         parsed = parse_passage_id(passage_id)
@@ -154,6 +169,18 @@ def _expanded(term: str, expansion: QueryExpansion) -> list[Expansion]:
     """Return the asked words and phrases to which ``term`` belongs, with other words for them."""
     plain = without_accents(term)
     return [one for one in expansion.expansions if plain in term_set(one.asked)]
+
+
+def _also(term: str, question: str, explained: Mapping[str, str], expansions: Sequence[Expansion]) -> tuple[str, ...]:
+    """Return other words for ``term``; what the found documents mean by an abbreviation takes the place of all others.
+
+    A word that they shorten ("lenacapavir (LEN)") is found by its abbreviation.
+    """
+    typed = re.findall(r"[\w-]+", question)
+    if meant := [words for short, words in explained.items() if short in typed and term_set(short) == {term}]:
+        return tuple(meant)
+    shorts = [short for short, words in explained.items() if " " not in words and term_set(words) == {term}]
+    return (*(same for one in expansions for same in one.same), *shorts)
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:

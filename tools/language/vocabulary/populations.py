@@ -6,12 +6,13 @@ from typing import Final, Literal
 Population = Literal["children", "infants", "adolescents", "older patients", "pregnancy", "breastfeeding"]
 _YEARS_OLD: Final = r"[ -]?(?:y/?o|(?:yr|year)s?[ -]old|jährige?\w?)\b"
 _AGE_UNDER_18: Final = rf"\b(?:[1-9]|1[0-7]){_YEARS_OLD}"
+_AGE_OF_ADOLESCENTS: Final = rf"\b1[2-7]{_YEARS_OLD}"
 _AGE_OVER_65: Final = rf"\b(?:6[5-9]|[7-9]\d|1[01]\d){_YEARS_OLD}"
 _WORDS: Final[dict[Population, str]] = {
     "children": r"\b(?:child(?:ren|hood)?(?![-–\s]+(?:pugh|turcotte))|kids?|toddlers?|pa?ediatric\w*|kinder[ns]?"
     rf"|niñ[oa]s?|pediátric[oa]s?)\b|{_AGE_UNDER_18}",
     "infants": r"\b(?:infants?|bab(?:y|ies)|neonat\w+|newborns?|säuglinge?n?|neugeborene\w?|lactantes?)\b",
-    "adolescents": r"\b(?:adolescen\w+|teen(?:ager)?s?|jugendliche\w?)\b",
+    "adolescents": rf"\b(?:adolescen\w+|teen(?:ager)?s?|jugendliche\w?)\b|{_AGE_OF_ADOLESCENTS}",
     "older patients": r"\b(?:elderly|geriatric|older (?:adults?|patients?|people)|aged 65|ältere\w?|ancianos?)\b"
     rf"|{_AGE_OVER_65}",
     "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|trimesters?|(?:child-?bearing|reproductive) (?:age|potential)"
