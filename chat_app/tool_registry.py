@@ -20,7 +20,12 @@ GROUP = "asclepius.tools"
 
 def built_in_tools(drugs: DrugDatabase, guidelines: GuidelineLibrary) -> list[FunctionTool]:
     """Return the app's own tools, which only read and compute."""
-    return [*guideline_tools(guidelines), *drug_tools(drugs), *calculator_tools(), loaded_sources_tool(guidelines, drugs)]
+    return [
+        *guideline_tools(guidelines),
+        *drug_tools(drugs),
+        *calculator_tools(),
+        loaded_sources_tool(guidelines, drugs),
+    ]
 
 
 def registered_tools(

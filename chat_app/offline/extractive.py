@@ -26,6 +26,7 @@ from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, Mo
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.quotable_units import sentences
 
+
 async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
     """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
     turns = exchanges(prompt.items)

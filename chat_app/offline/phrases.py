@@ -20,8 +20,8 @@ THANKS: Final = "You are welcome."
 FAREWELL: Final = "Goodbye."
 NEXT: Final = "Ask your next question at any time."
 ABOUT: Final = (
-    "I quote sentences word for word from the loaded guidelines and drug labels, each with its citation, and add nothing "
-    "of my own. I may choose the wrong sentence: open the citation to check that it fits your patient."
+    "I quote sentences word for word from the loaded guidelines and drug labels, each with its citation, and add "
+    "nothing of my own. I may choose the wrong sentence: open the citation to check that it fits your patient."
 )
 NO_REASONS: Final = (
     "I only quote sources and give no reasons of my own. To find a reason in them, name the subject in your question."

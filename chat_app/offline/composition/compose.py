@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from chat_app.offline import phrases
+from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft, table_of
 from chat_app.offline.composition.pairs import add_pairs, asks_combination, pair_sentences
 from chat_app.offline.extraction.drug_parts import (
@@ -26,12 +27,11 @@ from chat_app.offline.extraction.drug_parts import (
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, RELATED_FROM, Selection, select
-from chat_app.offline.reading.evidence import Catalogue, Evidence, EvidencePassage, EvidenceRecord, TitledLines
+from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
 from chat_app.offline.wire.model import Answer
 from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.pair_notes import PACKAGE
-from tools.language.library_questions import LibraryQuestion, library_question
 from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values
 from tools.language.vocabulary.text_language import language_of
@@ -45,7 +45,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft(language_of(newest or question))
     if evidence.catalogue:
-        _catalogue(draft, question, evidence.catalogue)
+        add_catalogue(draft, question, evidence.catalogue)
         return Answer(draft.text)
     _offered_names(draft, evidence)
     offers = bool(draft.text)
@@ -88,21 +88,6 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if selection.answers:
         _not_loaded(draft, evidence)
     return Answer(draft.text, tuple(draft.citations))
-
-
-def _catalogue(draft: Draft, question: str, loaded: Catalogue) -> None:
-    """Answer a question on the library itself."""
-    asked = library_question(question) or LibraryQuestion(guidelines=True, drugs=True)
-    if asked.guidelines:
-        shown = loaded.on_subject or loaded.guidelines
-        found = phrases.LOADED_ON if loaded.on_subject else phrases.NONE_ON if asked.subject else phrases.LOADED
-        none = phrases.said(phrases.NO_DETAILS, draft.language)
-        lines = "".join(f"\n- {title} – {details or none}" for title, details in shown)
-        draft.paragraph(f"{phrases.said(found, draft.language)}\n{lines}" if shown else "")
-        if not shown:
-            draft.say(phrases.NONE_LOADED)
-    if asked.drugs and loaded.drugs is not None:
-        draft.say(phrases.DRUG_COUNT, count=[str(loaded.drugs)])
 
 
 def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
@@ -160,7 +145,7 @@ def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bo
         draft.paragraph(quotes[0].unit.text, quotes[0].passage)
         quotes, sources = quotes[1:], phrases.MORE
     draft.quotes(((quote.unit, quote.passage) for quote in quotes), sources)
-    if selection.answers and asked.asks_several and _says_more(best, draft.text):
+    if selection.answers and asked.asks_several and (selection.says_more or _says_more(best, draft.text)):
         draft.say(phrases.SAYS_MORE)
 
 

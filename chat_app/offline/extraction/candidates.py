@@ -6,7 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from chat_app.offline.extraction.drug_parts import PATIENTS_OF
-from chat_app.offline.extraction.question import Question, contradicts
+from chat_app.offline.extraction.opposite_sides import contradicts
+from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.records.drug_record import DOSE_SECTIONS
@@ -146,4 +147,6 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     # A statement about the asked patient may name another, such as the infant of a breastfeeding mother.
     if any(speaks_of(text, group) for group in question.populations):
         return False
-    return contradicts(question, text) or (bool(question.populations) and question.on_group(text) < 0)
+    return contradicts(question.text, question.asked, text) or (
+        bool(question.populations) and question.on_group(text) < 0
+    )

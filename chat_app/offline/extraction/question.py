@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections, words_of_use
@@ -18,7 +17,7 @@ from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
-from tools.language.vocabulary.populations import UNDER_18, WITH_THEIR_MOTHERS, Population, populations_in, speaks_of
+from tools.language.vocabulary.populations import WITH_THEIR_MOTHERS, Population, populations_in, speaks_of
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
@@ -54,20 +53,11 @@ _PLURAL: Final = r"(?!(?:does|has|was)\b)\w+[^\W\dius]s\b"
 _SEVERAL: Final = re.compile(
     rf"\b(?:what|which) (?:\w+ )?(?:are|were)\b|\bwhich (?:\w+ )?{_PLURAL}|\bexamples\b"
     rf"|\bwhat {_PLURAL} (?:are|can|could|do|does|has|have|is|may|must|need|should|were)\b"
-    rf"|^\W*{_PLURAL} (?:for|in|of|to|with)\b",
+    rf"|^\W*{_PLURAL} (?:for|in|of|to|with)\b"
+    r"|\b(?:who|whom|wer|wem|wen|quién(?:es)?)\b|\b(?:reasons?|gründe?n?|razones|motivos) (?:for|to|für|para|de)\b"
+    r"|\b(?:when|wann|cuándo)\b.*(?:\b(?:not|never|avoid\w*|refer\w*|nicht|nie|\w*meide\w*|überw\w+|no|nunca|evitar\w*"
+    r"|deriv\w+|remit\w+)\b|n['’]t\b|kontraindiz|contraindi)",
     re.IGNORECASE,
-)
-_OPPOSITES: Final = (
-    (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b", UNDER_18),
-    (
-        r"\b(?:non[ –-]?|not |\w+n['’]t )severe\b|\bnicht[ -]schwer\w*|\bno (?:graves?|sever[oa]s?)\b",
-        r"(?<!non[ –-])(?<!not )(?<!n['’]t )\bsevere\b|(?<!nicht[ -])\bschwer\w*|(?<!\bno )\b(?:graves?|sever[oa]s?)\b",
-    ),
-)
-_SIDES: Final = tuple(
-    (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
-    for pair in _OPPOSITES
-    for one, other in (pair, pair[::-1])
 )
 
 
@@ -280,24 +270,3 @@ def _related(
         for form in (*related_forms(stem), *parts, *groups, *broader):
             found[min(form)].append((form, place))
     return found
-
-
-def contradicts(question: Question, text: str) -> bool:
-    """True when ``question`` names one side of an opposite alone, and ``text`` the other alone."""
-    sides = _asked_sides(question.text, question.asked)
-    return any(other.search(text) and not one.search(text) for one, other in sides)
-
-
-@lru_cache(maxsize=256)
-def _asked_sides(text: str, asked: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Return the sides that ``text`` names alone, or ``asked``, which has translations, where it names none.
-
-    The translation of "nicht schwer" holds the other side's word.
-    """
-    said = ((one, other, text if one.search(text) or other.search(text) else asked) for one, other in _SIDES)
-    return tuple((one, other) for one, other, words in said if one.search(words) and not other.search(words))
-
-
-def opposite_of(text: str) -> re.Pattern[str] | None:
-    """The pattern of the other side, when ``text`` names one side of an opposite."""
-    return next((other for one, other in _SIDES if one.search(text)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
@@ -32,6 +33,8 @@ REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
 ANSWERS_FROM: Final = 0.625
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see measurements.md."""
+LIST_WORDS: Final = 80
+"""Words up to which the items of a list follow the line that leads into it."""
 OF_PATIENTS: Final = frozenset({*ORGAN_DOSES, *PATIENTS_OF, "pregnancy"})
 """Sections of a label that are about some patients alone."""
 RELATED_FROM: Final = 0.15
@@ -52,6 +55,8 @@ class Selection:
     answers: bool = False
     shares_terms: bool = False
     warnings: tuple[Quote, ...] = ()
+    says_more: bool = False
+    """Whether another sentence beside the best quote would answer as well."""
 
     def on_subject(self) -> Selection:
         """Return the selection without the quotes that only mention the subject, unless one of them answers."""
@@ -72,12 +77,17 @@ def select(
 def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROOM) -> Selection:
     """Choose the best of the scored units within ``room``."""
     sharing = [each for each in everything if each.features.own > 0 or each.features.above > 0]
-    if not any(each.features.own or each.unit.table for each in sharing):
+    if not sharing:
         return Selection()
+    if not any(each.features.own or each.unit.table or each.features.group > 0 for each in sharing):
+        # Titles alone hold a word of the question: that the documents say nothing would be wrong, too.
+        return Selection(tuple(sorted(sharing, key=lambda each: -each.score)[:UNRELATED]), shares_terms=True)
     quotes = _quotes(question, sharing, everything, room)
     answers = any(each.is_on_subject and each.held >= ANSWERS_FROM for each in quotes)
     warnings = ((one.unit, one.passage) for one in everything if _warns(question, one))
-    return Selection(quotes, answers, True, tuple(warnings))
+    beside = (one for one in sharing if one.passage is quotes[0].passage and one not in quotes)
+    more = any(one.is_on_subject and one.held >= ANSWERS_FROM for one in beside)
+    return Selection(quotes, answers, True, tuple(warnings), more)
 
 
 def _warns(question: Question, each: Scored) -> bool:
@@ -110,8 +120,9 @@ def _quotes(
             one for one in everything if question.asks_list and each.unit.table and one.unit.table == each.unit.table
         ]
         whole = table if sum(one.unit.words for one in table) <= room.words else []
-        group = {one.place: one for one in whole or _together(each, placed) if one.place not in chosen}
-        if not group or each.unit.leads or _repeats(question, each, chosen.values()):
+        listed = _with_items(each, everything) if each.unit.leads else _together(each, placed)
+        group = {one.place: one for one in whole or listed if one.place not in chosen}
+        if not group or _repeats(question, each, chosen.values()):
             continue
         chosen.update(group)
         length += sum(one.unit.words for one in group.values())
@@ -142,6 +153,14 @@ def _is_on_patients(question: Question, each: Scored) -> bool:
     if each.is_aside or not (question.medicines and each.passage.part):
         return False
     return each.features.group > 0 or each.passage.part in question.sections & OF_PATIENTS
+
+
+def _with_items(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
+    """Return the line that leads into a list with its items, as many as ``LIST_WORDS`` allow; nothing without items."""
+    items = [one for one in everything if one.passage is each.passage and one.unit.leans == one.place - each.place > 0]
+    ends = accumulate((one.unit.words for one in items), initial=each.unit.words)
+    fitting = [one for one, end in zip(items, islice(ends, 1, None), strict=True) if end <= LIST_WORDS]
+    return [each, *fitting] if fitting else []
 
 
 def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
-from chat_app.offline.extraction.question import opposite_of
+from chat_app.offline.extraction.opposite_sides import opposite_of
 from chat_app.offline.planning.medicines_before import ADDED, BESIDE, IN_PLACE, subjects, taken_out
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput

@@ -43,7 +43,7 @@ def small_talk(message: str) -> str:
         return ""
     found = {**{kind: language for one in kinds for kind, language in one.items()}, **(whole if rest else {})}
     kind = next((kind for kind in _ANSWERS if kind in found), "")
-    return phrases.said(_ANSWERS[kind], language_of(message) if found[kind] is None else found[kind]) if kind else ""
+    return phrases.said(_ANSWERS[kind], found[kind] or language_of(message)) if kind else ""
 
 
 def without_courtesy(message: str) -> str:
@@ -75,7 +75,7 @@ def _opening(message: str) -> tuple[list[Mapping[str, Language | None]], str]:
         sizes = range(min(_LONGEST, len(words) - at), 0, -1)
         phrase = ((size, fold_name(message[words[at].start() : words[at + size - 1].end()])) for size in sizes)
         size, known = next(
-            ((size, set_) for size, text in phrase if (set_ := _kinds().get(text, {})).keys() - _WHOLE), (0, {})
+            ((size, named) for size, text in phrase if (named := _kinds().get(text, {})).keys() - _WHOLE), (0, {})
         )
         if not size or ("filler" in known and not kinds):
             break

@@ -65,9 +65,12 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
     elif isinstance(fields.get("needs"), str) or isinstance(fields.get("calculation"), str):
         evidence.calculations.append(_calculated(fields))
     elif "guidelines_on_subject" in fields:
-        drugs, lists = fields.get("drugs"), (fields.get("guidelines"), fields["guidelines_on_subject"])
-        read = (tuple((_text(row.get("title")), _text(row.get("details"))) for row in _rows(rows)) for rows in lists)
-        evidence.catalogue = Catalogue(*read, drugs if isinstance(drugs, int) else None)
+        drugs = fields.get("drugs")
+        evidence.catalogue = Catalogue(
+            _titles(fields.get("guidelines")),
+            _titles(fields["guidelines_on_subject"]),
+            drugs if isinstance(drugs, int) else None,
+        )
     elif isinstance(fields.get("passages"), list):
         _read_passages(fields, evidence)
     elif isinstance(fields.get("pairs"), list):
@@ -85,6 +88,10 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
         )
     else:
         _read_other(output.name, body, evidence)
+
+
+def _titles(value: object) -> tuple[tuple[str, str], ...]:
+    return tuple((_text(row.get("title")), _text(row.get("details"))) for row in _rows(value))
 
 
 def _calculated(body: Json) -> TitledLines:
