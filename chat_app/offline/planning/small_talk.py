@@ -41,7 +41,9 @@ def small_talk(message: str) -> str:
     whole = _kinds().get(fold_name(rest), {})
     if rest and not _WHOLE & whole.keys():
         return ""
-    found = {**{kind: language for one in kinds for kind, language in one.items()}, **(whole if rest else {})}
+    found: dict[str, Language | None] = {}
+    for one in (*kinds, whole if rest else {}):
+        found.update(one)
     kind = next((kind for kind in _ANSWERS if kind in found), "")
     return phrases.said(_ANSWERS[kind], found[kind] or language_of(message)) if kind else ""
 

@@ -176,10 +176,10 @@ def _also(term: str, question: str, explained: Mapping[str, str], expansions: Se
 
     A word that they shorten ("lenacapavir (LEN)") is found by its abbreviation.
     """
-    typed = re.findall(r"[\w-]+", question)
-    if meant := [words for short, words in explained.items() if short in typed and term_set(short) == {term}]:
+    own, typed = frozenset({term}), re.findall(r"[\w-]+", question)
+    if meant := [words for short, words in explained.items() if short in typed and term_set(short) == own]:
         return tuple(meant)
-    shorts = [short for short, words in explained.items() if " " not in words and term_set(words) == {term}]
+    shorts = [short for short, words in explained.items() if " " not in words and term_set(words) == own]
     return (*(same for one in expansions for same in one.same), *shorts)
 
 
