@@ -29,7 +29,8 @@ from chat_app.safety.emergency_classifier import (
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
-from tools.drug_database.labels.overdosage_output import ABOVE, asked_of_overdose
+from tools.drug_database.labels.overdosage_output import ABOVE
+from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput
@@ -204,17 +205,20 @@ class AsclepiusHealthcareAgent:
         found = await self._overdosage(request, "\n".join(recent))
         names = self.tool_manager.names("overdosage") if sure and request.options.enable_tool_execution else ()
         given = {BEFORE: "\n".join(recent[-2:-1]), REACTION: kind == "reaction"}
+        # Guidelines give the doses of antidotes.
+        asks_dose = kind == "overdose" and asks_antidote(request.message)
+        kept = self.tool_manager.names("guidelines") if asks_dose else ()
         return replace(
             request,
             tools=(*names, *request.tools),
             guideline_tools=frozenset(),
             given={**request.given, **dict.fromkeys(names, given)},
             prompt_kwargs={**request.prompt_kwargs, "emergency": kind, "sure": sure},
-            undosed=frozenset(request.tools if found.subject or found.error else ()),
+            undosed=frozenset(request.tools if found.subject or found.error else ()).difference(kept),
         )
 
     async def _for_overdose(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
-        """Search as for an exposure where a dose in a medicine's overdose is asked for, or the overdose alone."""
+        """Search as for an exposure where a medicine's overdose, toxic dose or antidote is asked about."""
         told = asked_of_overdose(request.message)
         if not (told and await self._named(request, told)):
             return request

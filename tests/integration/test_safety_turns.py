@@ -300,6 +300,54 @@ async def test_a_dose_in_an_overdose_is_not_the_usual_one(
     assert not re.search(r"\d mg", answer)
 
 
+USUAL = "The usual dose of {name} is 17 mg at night."
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("What is the antidote to heparin?", "protamine sulfate neutralizes heparin"),
+        ("Gegenmittel für Paracetamol", "Acetylcysteine is the antidote"),
+        ("¿Cómo se revierte el efecto de diazepam?", "flumazenil can reverse sedation"),
+        ("How is an opioid overdose treated?", "naloxone is the specific antidote"),
+        ("Betablockerüberdosierung behandeln", "vasopressors and glucagon"),
+        ("Tratamiento de la sobredosis de benzodiazepinas", "flumazenil can reverse sedation"),
+        ("How much digoxin is toxic?", "Digoxin immune Fab"),
+        ("How to treat lithium toxicity?", "hemodialysis removes it"),
+    ],
+)
+async def test_an_overdose_a_toxic_dose_and_an_antidote_are_answered_from_overdosage_sections(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, quoted: str
+) -> None:
+    names = "heparin, acetaminophen, diazepam, opioids, beta blockers, benzodiazepines, digoxin and lithium"
+    async with agent_with(drugs, server, redis_url, guideline=USUAL.format(name=names)) as agent:
+        answer = text_of(await consult(agent, question))
+    assert quoted in answer.partition("\n\nFrom")[0]
+    assert "17 mg" not in answer
+    assert ", dosage:" not in answer
+
+
+async def test_the_dose_of_an_antidote_in_a_guideline_is_kept(drugs: DrugDatabase, server: str, redis_url: str) -> None:
+    guideline = "For reversal of dabigatran give idarucizumab 5 g intravenously."
+    async with agent_with(drugs, server, redis_url, guideline=guideline) as agent:
+        answer = text_of(await consult(agent, "dabigatran reversal"))
+    assert answer.startswith("dabigatran, in an overdose:")
+    assert guideline in answer
+
+
+@pytest.mark.parametrize(
+    "question", ["Beta-blocker overdose treatment with glucagon", "Betablocker-Überdosis mit Glucagon behandeln"]
+)
+async def test_what_an_overdose_is_treated_with_was_not_taken(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, question))
+    assert answer.startswith("metoprolol, ")
+    assert "An overdose of glucagon" not in answer
+    assert "semaglutide" not in answer, "glucagon is no class"
+
+
 @pytest.mark.parametrize("question", ["heroin overdose how much naloxone", "he drank her methadone, naloxone dose?"])
 async def test_an_antidote_is_not_what_was_taken(
     drugs: DrugDatabase, server: str, redis_url: str, question: str

@@ -22,6 +22,7 @@ from chat_app.safety.withheld_doses import without_doses
 from scripts.train_emergencies import EMERGENCIES, EXPOSURES, TRAINING, cross_validated, sentence_variants, train
 from tests.unit.test_page_painter import ENDED, STARTED, painter
 from tools.drug_database.importers import demo
+from tools.drug_database.labels.overdosage_wording import asked_of_overdose
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
 
@@ -80,6 +81,28 @@ def test_clinicians_questions_are_looked_up_as_measured() -> None:
 def test_no_test_question_is_in_the_training_set() -> None:
     trained = {one.text for one in read_emergencies(TRAINING)}
     assert trained.isdisjoint(one.text for one in read_emergencies())
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Insulinüberdosis behandeln", "Insulin"),
+        ("Betablocker-Überdosis mit Glucagon behandeln", "Betablocker"),
+        ("massive overdose with digoxin, signs", "massive digoxin"),
+        ("Which dose of ibuprofen is dangerous?", "Which dose of ibuprofen is dangerous"),
+        ("Signs of theophylline toxicity", "theophylline"),
+        ("How do you reverse the effect of apixaban?", "the effect of apixaban"),
+        ("Does metformin reverse prediabetes?", "prediabetes"),
+        ("What is the usual dose of metoprolol? What are the signs of an overdose?", ""),
+        ("What are the risk factors for opioid overdose?", ""),
+        ("Amiodarone pulmonary toxicity treatment", ""),
+        ("Management of hepatotoxicity", ""),
+        ("Methotrexate toxicity with NSAIDs", ""),
+        ("Reversibility of airway obstruction after albuterol", ""),
+    ],
+)
+def test_what_was_taken_is_read_in_the_words_around_an_overdose(question: str, told: str) -> None:
+    assert asked_of_overdose(question).strip() == told
 
 
 @pytest.mark.parametrize(

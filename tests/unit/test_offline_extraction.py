@@ -1119,6 +1119,13 @@ def test_what_follows_on_the_asked_medicine_is_about_it_until_another_is_named()
     assert [each.is_aside for each in scored(question, passages)] == [False, False, True, True]
 
 
+def test_what_names_another_medicine_without_a_stem_is_not_about_the_asked_one() -> None:
+    told = "Anticoagulation\nVitamin K reverses warfarin.\nStop the anticoagulant in bleeding."
+    question = read_question("reversal of heparin", subjects=["heparin", "anticoagulant"], medicines=["heparin"])
+    kept = [each.unit.text for each in scored(question, [EvidencePassage(told)]) if not each.is_aside]
+    assert kept == ["Stop the anticoagulant in bleeding."]
+
+
 def test_what_names_another_medicine_of_the_asked_ones_class_is_not_about_it() -> None:
     told = "SGLT2 inhibitors\nEmpagliflozin is halved at 80 years.\nDehydration is seen at 80 years.\nA dose is missed."
     question = read_question(

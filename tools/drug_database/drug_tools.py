@@ -10,19 +10,19 @@ from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.labels.label_terms import tokens
 from tools.drug_database.labels.overdosage_output import (
     Treatments,
-    dose_clauses,
     has_section,
     hypersensitivity_result,
     note,
     overdosage_result,
-    told_beside_dose,
 )
+from tools.drug_database.labels.overdosage_wording import dose_clauses, told_beside_dose
 from tools.drug_database.labels.record_rendering import label_result, tool_result
 from tools.drug_database.names.name_keys import record_key
 from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
+from tools.language.folding import fold_name
 from tools.language.vocabulary.patient_values import abnormal_values
 from tools.types import ToolPresentation, ToolResult
 
@@ -177,8 +177,14 @@ class _Tools:
         hits = [hit.matched.on for hit in found.hits if hit.matched.how == "class"] if found else []
         classes = [(name,) for name in dict.fromkeys(hits) if set(tokens(name)) <= set(tokens(text))]
         values = {name for name, _ in abnormal_values(text)}
-        words = [one for one in (await self._database.expand(text)).expansions if one.asked not in values]
         named = await self._database.named(text)
+        # The name of a medicine asks for no other of its class.
+        names = {fold_name(name) for one in named for name in (one.generic_name, *one.ingredients)}
+        words = [
+            one
+            for one in (await self._database.expand(text)).expansions
+            if one.asked not in values and names.isdisjoint(map(fold_name, (one.asked, *one.same)))
+        ]
         members: dict[str, DrugRecord] = {}
         for names in (*classes, *((word.asked, *word.same) for word in words)):
             members.update((one.key, one) for one in await self._members(names))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft, table_of
 from chat_app.offline.composition.pairs import add_pairs, asks_combination, pair_sentences
+from chat_app.offline.extraction.candidates import with_caption
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
@@ -31,6 +33,7 @@ from chat_app.offline.reading.evidence import Evidence, EvidencePassage, Evidenc
 from chat_app.offline.wire.model import Answer
 from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values
@@ -65,7 +68,9 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         said = any(pair.said for pair in evidence.pairs)
         # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages on it follow.
         if said or not selection.answers:
-            selection = select(asked, [*labels, *evidence.passages], doses=False).on_subject()
+            selection = select(asked, [*labels, *evidence.passages], doses=asks_antidote(asked.asked)).on_subject()
+        if said and asked_of_overdose(question):
+            selection = replace(selection, quotes=tuple(filter(_is_on_overdose, selection.quotes)))
         noted = draft.text if selection.quotes and not said else opening
     parts = record_parts(question)
     _facts(draft, parts, evidence)
@@ -88,6 +93,13 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if selection.answers:
         _not_loaded(draft, evidence)
     return Answer(draft.text, tuple(draft.citations))
+
+
+def _is_on_overdose(quote: Scored) -> bool:
+    """Return whether ``quote`` may follow Overdosage sections: a label's warning, or what speaks of an overdose."""
+    if quote.passage.part:
+        return quote.passage.part in HARMS
+    return speaks_of_overdose(f"{quote.unit.heading} {with_caption(quote.unit)}")
 
 
 def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:

@@ -107,7 +107,7 @@ def on_others(question: Question, candidates: Sequence[Candidate]) -> frozenset[
         another = (
             each.unit.table is not None and each.unit.table in tables and not _named(question.medicines, each.above)
         ) or (
-            names_medicine(_with_caption(each.unit)) and not _named(question.medicines or question.subjects, each.above)
+            _names_medicine(with_caption(each.unit)) and not _named(question.medicines or question.subjects, each.above)
         )
         if _named(question.subjects, each.unit.text) or (not another and _named(question.subjects, each.above)):
             about = True
@@ -118,12 +118,17 @@ def on_others(question: Question, candidates: Sequence[Candidate]) -> frozenset[
     return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
 
 
+def _names_medicine(text: str) -> bool:
+    return names_medicine(text) or bool(label_terms().members_in(text))
+
+
 def names_any(unit: Unit) -> bool:
     """Return whether a unit, or its table's caption, names a medicine or a class of medicines."""
-    return label_terms().names_any(_with_caption(unit))
+    return label_terms().names_any(with_caption(unit))
 
 
-def _with_caption(unit: Unit) -> str:
+def with_caption(unit: Unit) -> str:
+    """Return the text of a unit behind its table's caption."""
     return f"{unit.table.caption} {unit.text}" if unit.table else unit.text
 
 

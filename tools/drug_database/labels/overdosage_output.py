@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -11,7 +10,6 @@ from pydantic import JsonValue
 from tools.drug_database.labels.record_rendering import section_passage
 from tools.drug_database.names.name_keys import DATA
 from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, SectionName
-from tools.language.word_lists import word_list
 from tools.types import Passage, Phrase, ToolResult
 
 ABOVE: Final = "above_labelled_doses"
@@ -22,14 +20,6 @@ _TREATMENT: Final[SectionName] = "dosage"
 _HYPERSENSITIVITY: Final[tuple[SectionName, ...]] = ("boxed_warning", "contraindications", "warnings")
 _ALLERGIC: Final = re.compile("hypersensitiv|anaphyla|allerg|angio-?o?edema|urticaria|bronchospasm", re.IGNORECASE)
 _ANYTHING: Final = re.compile("")
-_DOSE: Final = re.compile(r"\bdos(?:e|ing|age|is)|[\w-]dosis|\bhow (?:much|many)|\bwie ?viel|\bcuánt", re.IGNORECASE)
-_CLAUSE: Final = re.compile(r"[,;:?!()]|\.(?!\d)")
-_OVERDOSE: Final = re.compile(
-    r"((?:[\w/-]+ +){0,3})([\w-]*?)-?(?:overdos|poisoning|vergift|intoxi[ck]a|überdos|sobredos)\w*"
-    r"(?: +(?:of|with|by|from|mit|von|durch|de|con|por) +((?:[\w/-]+ *){1,3}))?",
-    re.IGNORECASE,
-)
-"""An overdose or a poisoning, with the words around it that may name what was taken."""
 _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
 _RESCUES: Final = re.compile("overdos|poison|anaphyla", re.IGNORECASE)
 _NOTES: Final[dict[str, dict[str, str]]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
@@ -66,18 +56,23 @@ class Treatments:
         that the question tells of in the same words, or of another medicine that it names. One with an Overdosage
         section must be asked for by its dose.
         """
-        asked, others = record.key in self._asked, [one for one in self._records if one.key != record.key]
-        named = re.compile(rf"\b{re.escape(record.generic_name)}\b", re.IGNORECASE)
-        spoken_of = any(named.search(text) for other in others for text in _said(other, SECTION))
-        if spoken_of and (asked or not _said(record, SECTION)):
+        asked = record.key in self._asked
+        if self._is_spoken_of(record) and (asked or not _said(record, SECTION)):
             return True
         told = self._taken is not None and record.key not in self._taken
-        taken = told or any(other.key not in self._asked for other in others)
+        taken = told or any(one.key not in self._asked for one in self._records if one.key != record.key)
         return asked and ((taken and any(_indications(record, _RESCUES))) or self._shares(record, _RESCUES))
 
     def spares(self, record: DrugRecord) -> bool:
-        """Return whether the dose of ``record`` is asked for where another medicine was taken."""
-        return record.key in self._asked and bool(self._taken) and record.key not in (self._taken or ())
+        """Return whether ``record`` was not taken: its dose is asked for, or it is a treatment of what was."""
+        named = record.key in self._asked or self._is_spoken_of(record)
+        return named and bool(self._taken) and record.key not in (self._taken or ())
+
+    def _is_spoken_of(self, record: DrugRecord) -> bool:
+        """Return whether the Overdosage section of another medicine of the question names ``record``."""
+        name = re.compile(rf"\b{re.escape(record.generic_name)}\b", re.IGNORECASE)
+        others = (one for one in self._records if one.key != record.key)
+        return any(name.search(text) for other in others for text in _said(other, SECTION))
 
     def _shares(self, record: DrugRecord, emergency: re.Pattern[str]) -> bool:
         """Return whether an indication that speaks of ``emergency`` shares a word with the question."""
@@ -89,32 +84,6 @@ class Treatments:
 def has_section(record: DrugRecord) -> bool:
     """Return whether a label of ``record`` has an Overdosage section."""
     return bool(_said(record, SECTION))
-
-
-def dose_clauses(question: str) -> Iterable[str]:
-    """Yield the clauses of ``question`` that ask for a dose."""
-    return filter(_DOSE.search, _CLAUSE.split(question))
-
-
-def told_of_overdose(question: str) -> str:
-    """Return the words of ``question`` that may name what was taken in an overdose; empty if it speaks of none."""
-    found: list[str] = []
-    for before, compound, behind in _OVERDOSE.findall(question):
-        parts = takewhile(lambda word: word.lower() not in word_list("stop"), reversed(_DOSE.split(before)[-1].split()))
-        found += [*reversed([*parts]), compound, behind]
-    return " ".join(filter(None, found))
-
-
-def asked_of_overdose(question: str) -> str:
-    """Return of what an overdose ``question`` asks for a dose in it, or names it alone; empty for any other."""
-    clauses = list(dose_clauses(question)) if _OVERDOSE.sub("", question).strip(" ?!.") else [question]
-    return " ".join(filter(None, map(told_of_overdose, clauses)))
-
-
-def told_beside_dose(question: str) -> str:
-    """Return what ``question`` says of an overdose, else its clauses that ask for no dose."""
-    others = (clause.strip() for clause in _CLAUSE.split(question) if not _DOSE.search(clause))
-    return told_of_overdose(question) or " ".join(filter(None, others))
 
 
 def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, name: str = "") -> JsonValue:

@@ -1,12 +1,12 @@
 """Records and labels as the model and the reader get them: JSON data, and passages with every quotable sentence."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
 from tools.drug_database.labels.label_scope import doses_for, scope_notes
+from tools.drug_database.labels.overdosage_wording import speaks_of_overdose
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records.drug_record import (
     DOSE_SECTIONS,
@@ -22,7 +22,6 @@ from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.language.folding import fold_name
 from tools.types import CitedAs, Passage, Phrase, SectionStart, ToolResult
 
-_OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
 NO_LABEL = "No label of this medicine is loaded in the drug database."
 _NOT_THE_NAME = (
     "No medicine of exactly that name is in the drug database: ask which one is meant before quoting a label."
@@ -42,7 +41,7 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
     passages = tuple(passage(hit.record, score=hit.score) for hit in result.hits)
     # The amounts of an overdose are no doses, and shown only when asked for.
     sections: list[SectionName] = [
-        name for name in SECTIONS if name != "overdosage" or _OVERDOSE.search(result.query.name)
+        name for name in SECTIONS if name != "overdosage" or speaks_of_overdose(result.query.name)
     ]
     data: dict[str, JsonValue] = {
         "query": {name: value for name, value in result.query.model_dump().items() if value is not None},

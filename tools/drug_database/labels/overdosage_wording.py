@@ -1,0 +1,105 @@
+"""The wordings of questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import Final
+
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.name_keys import DATA
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
+from tools.language.word_lists import word_list
+
+_WORDS: Final[dict[str, list[str]]] = json.loads((DATA / "overdosage_words.json").read_text(encoding="utf-8"))
+_DOSE: Final = re.compile(
+    r"\bdos(?:e|ing|age|is)|[\w-](?<!über|obre)(?<!ueber)dosis|\bhow (?:much|many)|\bwie ?viel|\bcuánt", re.IGNORECASE
+)
+_CLAUSE: Final = re.compile(r"[,;:?!()]|\.(?!\d)")
+
+
+def _any(*kinds: str) -> str:
+    return f"(?:{'|'.join(word for kind in kinds for word in _WORDS[kind])})"
+
+
+def _with_words_around(event: str) -> re.Pattern[str]:
+    """Return a pattern of ``event`` with the words around it that may name what was taken."""
+    behind = r"(?: +(of|from|with|by|von|durch|mit|de|con|por) +((?:[\w/-]+ *){1,3}))?"
+    return re.compile(rf"((?:[\w/-]+ +){{0,3}})([\w-]*?)-?{event}\w*{behind}", re.IGNORECASE)
+
+
+_OVERDOSE, _TOXICITY = _with_words_around(_any("overdose")), _with_words_around(_any("toxicity"))
+_BESIDE: Final = frozenset({"with", "by", "durch", "mit", "con", "por"})
+"""Words before what was taken, or before its treatment where what was taken is named already."""
+_TOPIC, _CARE, _ANTIDOTE = (re.compile(rf"\b{_any(kind)}", re.IGNORECASE) for kind in ("topic", "care", "antidote"))
+_TOXIC, _LEVEL = (re.compile(_any(kind), re.IGNORECASE) for kind in ("toxic", "level"))
+_REVERSES: Final = re.compile(rf"\b{_any('reverses')}\b(.*)", re.IGNORECASE)
+_SPEAKS: Final = re.compile(_any("overdose", "toxicity", "toxic", "antidote", "reverses"), re.IGNORECASE)
+
+
+def speaks_of_overdose(text: str) -> bool:
+    """Return whether ``text`` speaks of an overdose, of something toxic, or of an antidote."""
+    return _SPEAKS.search(text) is not None
+
+
+def asks_antidote(question: str) -> bool:
+    """Return whether ``question`` asks for an antidote or a reversal."""
+    return any(asks.search(question) for asks in (_ANTIDOTE, _REVERSES))
+
+
+def dose_clauses(question: str) -> Iterable[str]:
+    """Yield the clauses of ``question`` that ask for a dose."""
+    return filter(_DOSE.search, _CLAUSE.split(question))
+
+
+def told_of_overdose(question: str) -> str:
+    """Return the words of ``question`` that may name what was taken in an overdose; empty if it speaks of none."""
+    return _told(_OVERDOSE, question)
+
+
+def told_beside_dose(question: str) -> str:
+    """Return what ``question`` says of an overdose, else its clauses that ask for no dose."""
+    others = (clause.strip() for clause in _CLAUSE.split(question) if not _DOSE.search(clause))
+    return told_of_overdose(question) or " ".join(filter(None, others))
+
+
+def asked_of_overdose(question: str) -> str:
+    """Return the words that may name a medicine whose overdose, toxic dose or antidote ``question`` asks about."""
+    return " ".join(filter(None, map(_asked_in, _CLAUSE.split(question))))
+
+
+def _asked_in(clause: str) -> str:
+    if reverses := _REVERSES.search(clause):
+        return reverses[1]
+    asks_amount = _DOSE.search(clause) or _LEVEL.search(clause)
+    if _ANTIDOTE.search(clause) or (asks_amount and _TOXIC.search(clause)):
+        return clause
+    toxicity = _told(_TOXICITY, clause) if asks_amount or _CARE.search(clause) else ""
+    return "" if _TOPIC.search(clause) else told_of_overdose(clause) or toxicity
+
+
+def _told(event: re.Pattern[str], text: str) -> str:
+    """Return the words around each ``event`` in ``text``, but for a treatment behind what was taken."""
+    found: list[str] = []
+    for before, compound, joint, behind in event.findall(text):
+        own = [*reversed(_to_stop_word(reversed(_DOSE.split(before)[-1].split()))), *filter(None, [compound])]
+        if event is _TOXICITY and (compound.endswith("o") or (own and not compound and _is_organ(own))):
+            own = []
+        if not (joint.lower() in _BESIDE and (compound or _names(own))):
+            own += _to_stop_word(behind.split())
+        found += own
+    return " ".join(found)
+
+
+def _to_stop_word(words: Iterable[str]) -> list[str]:
+    return [*takewhile(lambda word: word.lower() not in word_list("stop"), words)]
+
+
+def _names(words: Sequence[str]) -> bool:
+    """Return whether ``words`` name a medicine or class, or hold an unknown word, which may be a name."""
+    return label_terms().names_any(" ".join(words)) or not all(is_known_word(word.lower()) for word in words)
+
+
+def _is_organ(words: Sequence[str]) -> bool:
+    """Return whether the last of ``words`` only tells more of what the others name: "amiodarone pulmonary"."""
+    return not _names(words[-1:]) and _names(words[:-1])
