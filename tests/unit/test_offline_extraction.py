@@ -26,6 +26,7 @@ from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.drug_database.records.drug_record import SECTIONS
 from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.text_language import language_of
 
 Json = dict[str, Any]
 
@@ -1339,6 +1340,19 @@ def test_a_better_sentence_of_a_guideline_comes_before_an_asked_section_that_doe
     outputs = [guideline(missed), drug("metformin", METFORMIN)]
     assert compose("What if she forgot and missed a dose of metformin?", gather(outputs)).text.startswith(missed)
     assert compose("maximum dose of metformin", gather(outputs)).text.startswith("metformin, dosage:")
+
+
+@pytest.mark.parametrize(
+    "question", ["Missed dose of metformin", "forgotten metformin dose", "Vergessene Dosis Metformin"]
+)
+def test_a_usual_dose_is_no_answer_to_a_missed_one(question: str) -> None:
+    terms = [{"term": "vergessen", "weight": 3.0, "also": ["missed dose", "missed"]},
+             {"term": "dosi", "weight": 3.0, "also": ["dose"]},
+             *({"term": term, "weight": 3.0} for term in ("miss", "forgotten", "dose", "metformin"))]  # fmt: skip
+    searched = ToolOutput("search_guidelines", "{}", json.dumps({"passages": [], "terms": terms}))
+    assert "2550 mg" in compose("Dose of metformin", gather([drug("metformin", METFORMIN)])).text
+    answer = compose(question, gather([searched, drug("metformin", METFORMIN)])).text
+    assert answer.startswith(phrases.said(phrases.CLOSEST, language_of(question)))
 
 
 def test_a_list_is_read_under_its_lead_and_the_lead_is_not_quoted_alone() -> None:

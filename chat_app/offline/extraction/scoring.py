@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from chat_app.offline.extraction.candidates import Candidate, names_any, of_the_patient, on_others, read_candidates
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
-from tools.language.quotable_units import ordered_terms
+from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.opposites import opposes
 
 
@@ -69,6 +69,8 @@ APPLIES: Final = 2.5
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
 _OPENING: Final = 3
+_MISSED: Final = term_set("missed skipped forgot forgotten")
+"""Terms of a question about a missed dose, which no usual dose answers."""
 
 
 @dataclass(frozen=True)
@@ -138,11 +140,15 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
 
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
     question has one term, it is of the kind and on the patients that are asked for. Where more than medicines is named,
-    it holds a term that names none, and does not speak of the opposite of what is asked about.
+    it holds a term that names none, and does not speak of the opposite of what is asked about. Where a dose was missed,
+    it tells of that.
     """
     if opposes(question.asked, f"{each.above} {each.unit.text}"):
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
+        return False
+    missed = question.held(_MISSED)
+    if missed and missed.isdisjoint(each.own | each.headed):
         return False
     if len(shares) < 2:
         on_group = not question.populations or question.on_group(f"{each.above} {each.unit.text}") > 0
