@@ -179,11 +179,11 @@ class _Tools:
         values = {name for name, _ in abnormal_values(text)}
         named = await self._database.named(text)
         # The name of a medicine asks for no other of its class.
-        names = {fold_name(name) for one in named for name in (one.generic_name, *one.ingredients)}
+        own = {fold_name(name) for one in named for name in (one.generic_name, *one.ingredients)}
         words = [
             one
             for one in (await self._database.expand(text)).expansions
-            if one.asked not in values and names.isdisjoint(map(fold_name, (one.asked, *one.same)))
+            if one.asked not in values and own.isdisjoint(map(fold_name, (one.asked, *one.same)))
         ]
         members: dict[str, DrugRecord] = {}
         for names in (*classes, *((word.asked, *word.same) for word in words)):
