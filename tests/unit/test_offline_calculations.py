@@ -385,6 +385,7 @@ def test_none_of_these_denies_every_criterion_that_was_asked_for() -> None:
 
 def test_another_question_after_a_calculation_is_no_follow_up() -> None:
     assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange("What is the dose of metformin?")) == []
+    assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange("Can she have metformin?")) == []
 
 
 @pytest.mark.parametrize(
@@ -395,6 +396,10 @@ def test_another_question_after_a_calculation_is_no_follow_up() -> None:
         ("MME of oxycodone 10 mg bid", True),
         ("Is metformin safe in a 67 yo woman with creatinine 1.3 mg/dl and what is her eGFR?", False),
         ("eGFR of a 67 yo woman", True),
+        ("MME of oxycodone 10 mg bid. Can it be combined with lorazepam?", False),
+        ("QTc with QT 480 ms and heart rate 80, and can citalopram be given?", False),
+        ("CrCl 70 y man 80 kg creatinine 2.5 mg/dl, dose of gabapentin?", False),
+        ("CrCl 70 y man 80 kg creatinine 2.5 mg/dl, dose of Xarelto?", False),
     ],
 )
 def test_a_question_about_a_medicine_too_is_not_left_to_the_calculator(question: str, alone: bool) -> None:

@@ -997,13 +997,26 @@ def test_a_question_how_often_is_answered_by_a_time() -> None:
     assert answer.startswith(answers)
 
 
+@pytest.mark.parametrize(("rate", "first"), [(24, 0), (44, 1)])
+def test_the_result_of_a_calculation_is_a_value_of_the_patient(rate: int, first: int) -> None:
+    doses = ["Below an eGFR of 30 mL/min take 2 mg.", "At an eGFR of 30 to 60 mL/min take 4 mg."]
+    label = drug("adrug", LABELLED | {"label": {"renal_dosing": doses}})
+    result = json.dumps({"calculation": "eGFR", "result": f"eGFR {rate} ml/min/1.73 m²"})
+    evidence = gather([label, ToolOutput("egfr", "{}", result)])
+    answer = compose("eGFR of a woman with creatinine 2.2 mg/dl, and the dose of adrug?", evidence).text
+    assert answer.startswith(f"adrug, renal dosing:\n\n- {doses[first]}")
+
+
 def test_what_follows_a_calculation_goes_on_from_the_question_before_it() -> None:
     first = Exchange("What is the dose of apixaban?", outputs=found("apixaban"))
-    result = {"calculation": "Creatinine clearance", "result": "52 mL/min"}
+    result = {"calculation": "Creatinine clearance", "result": "CrCl 52 mL/min"}
     computed = Exchange("Creatinine clearance: 80 years?", outputs=[ToolOutput("crcl", "{}", json.dumps(result))])
-    assert standalone([computed, Exchange("and metformin in pregnancy?")], OFFERED) == ("and metformin in pregnancy?",)
-    expected = "What is the dose of apixaban in pregnancy?"
+    expected = "and metformin in pregnancy? (crcl 52 ml/min)"
+    assert standalone([computed, Exchange("and metformin in pregnancy?")], OFFERED) == (expected,)
+    expected = "What is the dose of apixaban in pregnancy? (crcl 52 ml/min)"
     assert standalone([first, computed, Exchange("And in pregnancy?")], OFFERED) == (expected,)
+    dose = ("metformin dose (crcl 52 ml/min)", "metformin dose")
+    assert standalone([computed, Exchange("metformin dose")], OFFERED) == dose
     assert standalone([computed, Exchange("Is it ok to give apixaban?")], OFFERED) == ("Is it ok to give apixaban?",)
     assert "80 years" in standalone([first, computed, Exchange("What does that mean?")], OFFERED)[0]
 

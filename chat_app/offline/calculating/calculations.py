@@ -47,7 +47,7 @@ def _chosen(
         return best, bool(best) and all(reading.alone(text) for reading in best)
     followed = _follow_up(calculators, turns, text)
     if followed:
-        return [followed], True
+        return [followed], not followed.names_medicine(text)
     unnamed = [calculator.read(text) for calculator in calculators]
     whole = [reading for reading in unnamed if reading.is_all(text)]
     if len(whole) == 1:
@@ -90,7 +90,8 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
         asked = "needs" in fields_of(decoded(output.output))
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
-        if now.given and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
+        # "Can he have ...?" after the calculation of a man says nothing new of him.
+        if before | now.given != before and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
             now.given = {**before, **now.given}
             return now
     return None

@@ -13,6 +13,8 @@ from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.aliases import aliases as known_aliases
 from tools.language.figures import UNITS
 from tools.language.inn_stems import has_drug_stem
 from tools.language.named_lists import any_of, listed
@@ -129,8 +131,12 @@ class StatedInputs:
         others = self.calculator.other_words(text)
         if len(others) > (0 if _ASKS.search(text) else _MOST_OTHER_WORDS) and not self._asked_by(text):
             return False
-        takes_drugs = any(schema["type"] == "array" for schema in self.calculator.properties.values())
-        return takes_drugs or not any(map(has_drug_stem, others))
+        return not self.names_medicine(text)
+
+    def names_medicine(self, text: str) -> bool:
+        """Return whether the text names a medicine or a class of medicines that is no input."""
+        others = self.calculator.other_words(text)
+        return label_terms().names_any(" ".join(others)) or any(known_aliases().name(word) for word in others)
 
     def _asked_by(self, text: str) -> bool:
         return _WANTED.search(text) is not None or self.is_complete

@@ -36,7 +36,7 @@ from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.language.quotable_units import Table, Unit, units
-from tools.language.vocabulary.patient_values import gives_values
+from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
 _SENTENCES: Final = re.compile(r"(?<=\w\.) ")
@@ -50,6 +50,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if evidence.catalogue:
         add_catalogue(draft, question, evidence.catalogue)
         return Answer(draft.text)
+    question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
     _offered_names(draft, evidence)
     offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)

@@ -29,7 +29,7 @@ from tools.language.folding import fold_name
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
-from tools.language.vocabulary.patient_values import value_names, with_new_values
+from tools.language.vocabulary.patient_values import value_names, with_new_values, with_told_values
 from tools.language.vocabulary.populations import populations_in
 from tools.language.word_lists import word_list
 
@@ -96,7 +96,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     stands alone where one of the two, and not the other, was searched for in what labels say of an overdose.
     """
     readings: tuple[str, ...] = ("",)
-    resolved = answer = topic = ""
+    resolved = answer = topic = result = ""
     evidence, searched = Evidence(), frozenset[str]()
     for turn in turns:
         if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
@@ -110,9 +110,11 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
         before = resolved if on_result else topic if alike or _refers(question) else ""
         confirmed = _confirmed(question, resolved, answer)
         readings = (confirmed,) if confirmed else _readings(question, before, evidence)
+        readings = readings if on_result else _with_result(readings, question, result)
         answer = turn.answer
         resolved, outputs = searched_last(readings, turn.outputs)
         found = gather(outputs)
+        result = found.results
         if not found.calculations or found.searched_documents or found.lookups:
             topic, searched = resolved, used
             evidence = found if outputs else evidence
@@ -148,6 +150,16 @@ def _readings(question: str, before: str, evidence: Evidence) -> tuple[str, ...]
     if before and not own and len(terms(question)) <= _FEW:
         return (_completed(question, before, known), question)
     return (question,)
+
+
+def _with_result(readings: tuple[str, ...], question: str, result: str) -> tuple[str, ...]:
+    """Add the ``result`` of the calculation before to a ``question`` on the same patient; both readings if unsure."""
+    goes_on = readings[0] != question or _refers(question)
+    own = _CLAUSE.match(question) and _unusual(question)
+    if not goes_on and (own or len(terms(question)) > _FEW):
+        return readings
+    told = with_told_values(readings[0], result)
+    return readings if told == readings[0] else (told, *(readings[1:] if goes_on else readings))
 
 
 def _completed(question: str, before: str, known: Sequence[str]) -> str:

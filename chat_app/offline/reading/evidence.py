@@ -147,6 +147,11 @@ class Evidence:
     """Functions of calls that failed. Their messages are for the step: here they would read as the answer."""
 
     @property
+    def results(self) -> str:
+        """The results of the calculations, as values of the patient."""
+        return "; ".join(one.lines[0] for one in self.calculations if one.lines)
+
+    @property
     def named(self) -> tuple[EvidenceRecord, ...]:
         """The drugs that the question names, without repeats."""
         found = (record for lookup in self.lookups for record in _named(lookup))

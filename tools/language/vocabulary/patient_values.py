@@ -196,6 +196,14 @@ def with_new_values(question: str, added: str) -> str:
     return question
 
 
+def with_told_values(question: str, told: str) -> str:
+    """Return ``question`` with the values of ``told``, in place of its own values of the same quantities."""
+    given = {value.quantity for value in _values(question)}
+    more = ", ".join(f"{value.name}{value.said}" for value in _values(told) if value.quantity not in given)
+    renewed = with_new_values(question, told)
+    return f"{renewed} ({more})" if renewed and more else renewed or more
+
+
 def value_names(question: str, bounded_in: str | None = None) -> str:
     """Return the words by which ``question`` names the patient's values, those alone of which a text gives bounds."""
     return " ".join(
