@@ -383,6 +383,12 @@ def test_none_of_these_denies_every_criterion_that_was_asked_for() -> None:
     assert [inputs[name] for name in criteria] == [False] * 5
 
 
+@pytest.mark.parametrize("changed", ["and if she were a man?", "What if she is a man?", "und wenn sie ein Mann wäre?"])
+def test_a_noun_says_more_of_the_sex_than_a_pronoun(changed: str) -> None:
+    ((_, inputs),) = read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange(changed))
+    assert inputs == {"age": "67 years", "sex": "male", "creatinine": "1.3 mg/dl"}
+
+
 def test_another_question_after_a_calculation_is_no_follow_up() -> None:
     assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange("What is the dose of metformin?")) == []
     assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange("Can she have metformin?")) == []

@@ -938,6 +938,19 @@ def test_alternatives_beside_a_third_medicine_are_no_pair() -> None:
     assert nothing not in answer
 
 
+def test_what_a_follow_up_on_a_pair_adds_is_answered_of_each_medicine() -> None:
+    said = {name: f"{name.title()} can harm in pregnancy." for name in ("adrug", "bdrug")}
+    rows = [LABELLED | {"generic_name": name, "matched": {"how": "exact", "on": name}, "label": {"pregnancy": [one]}}
+            for name, one in said.items()]  # fmt: skip
+    levels = {"contraindicated": "Never give both.", "monitor": "Adrug raises bdrug levels."}
+    rows_of_pair = [pair_row("adrug", "bdrug", level, text) for level, text in levels.items()]
+    output = checked({"medicines": ["adrug", "bdrug"], "note": "Both share a risk."}, rows=rows_of_pair)
+    evidence = gather([drug("x", *rows), output])
+    answer = compose("adrug with bdrug, in pregnancy?", evidence, newest="and in pregnancy?").text
+    assert answer.startswith("adrug, pregnancy:")
+    assert [one in answer for one in (*said.values(), *levels.values(), "share")] == [True, True, True, False, False]
+
+
 SWITCH = "Switching from betadrug to alphadrug: stop betadrug and start alphadrug two days later."
 PAIR_WARNINGS: list[tuple[str, str, str]] = [
     ("alphadrug", "contraindicated", "Alphadrug is contraindicated with betadrug."),
@@ -1005,6 +1018,17 @@ def test_the_result_of_a_calculation_is_a_value_of_the_patient(rate: int, first:
     evidence = gather([label, ToolOutput("egfr", "{}", result)])
     answer = compose("eGFR of a woman with creatinine 2.2 mg/dl, and the dose of adrug?", evidence).text
     assert answer.startswith(f"adrug, renal dosing:\n\n- {doses[first]}")
+
+
+@pytest.mark.parametrize("third", ["which is safer in liver failure?", "Welches ist besser bei Leberversagen?"])
+def test_a_follow_up_that_compares_is_about_all_medicines_before(third: str) -> None:
+    turns = [
+        Exchange("Dose of morphine in renal impairment", outputs=found("morphine")),
+        Exchange("and oxycodone?", outputs=found("oxycodone")),
+        Exchange(third),
+    ]
+    assert standalone(turns, OFFERED) == (f"{third.removesuffix('?')} (morphine, oxycodone)?",)
+    assert "morphine" not in standalone([*turns[:2], Exchange("which dose in liver failure?")], OFFERED)[0]
 
 
 def test_what_follows_a_calculation_goes_on_from_the_question_before_it() -> None:

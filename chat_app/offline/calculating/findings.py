@@ -24,6 +24,7 @@ _DENIED_AFTER: Final = re.compile(
     r"| ?[:=]? ?(?:none|absent|neg|negativ|negative|nein)\b"
 )
 """In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
+_PRONOUNS: Final = frozenset({"he", "his", "she", "her"})
 _ABSENT: Final = "absent"
 _PREVIOUS: Final = "previous … "
 _ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)+")
@@ -39,17 +40,22 @@ def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def only_option(schema: Json, text: str) -> Any:
-    """Return the option that ``text`` names, by a word before a single letter; None when it names several."""
+    """Return the option that ``text`` names, by a noun before a pronoun or a letter; None when it names several."""
     rest = _LENGTH.sub(" ", RELATIVE.sub(" ", text))
-    for long in (True, False):
+    for rank in range(3):
         named = [
             option
             for option, names in _names_of(schema)
-            if (some := [name for name in names if (len(name) > 1) == long]) and re.search(any_of(some), rest)
+            if (some := [name for name in names if _rank(name) == rank]) and re.search(any_of(some), rest)
         ]
         if named:
             return named[0] if len(named) == 1 else None
     return None
+
+
+def _rank(name: str) -> int:
+    """Rank a noun first: "if she were a man" is about a man. A letter is the weakest name."""
+    return 2 if len(name) == 1 else int(name in _PRONOUNS)
 
 
 def aliases(schema: Json) -> list[str]:

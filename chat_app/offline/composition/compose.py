@@ -35,7 +35,7 @@ from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.drug_database.labels.pair_notes import PACKAGE
-from tools.language.quotable_units import Table, Unit, units
+from tools.language.quotable_units import Table, Unit, term_set, units
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
@@ -58,7 +58,11 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if not selection.answers:
         _not_loaded(draft, evidence)
     opening = draft.text
-    leads = asks_combination(asked, evidence, answered=selection.answers)
+    if added := _added(asked, selection, newest) if evidence.pairs and not evidence.on_overdose else frozenset[int]():
+        quotes = tuple(one for one in selection.quotes if added & one.all_held or one.fits)
+        selection = replace(selection, quotes=quotes, answers=True)
+        evidence = evidence.contraindicated_alone()
+    leads = not added and asks_combination(asked, evidence, answered=selection.answers)
     on_pair = pair_sentences(evidence) if leads else ()
     if leads:
         add_pairs(draft, asked, evidence, () if evidence.on_overdose else selection.warnings, aside=False)
@@ -129,6 +133,13 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
     )
     language = language_of(newest or question)
     return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
+
+
+def _added(asked: Question, selection: Selection, newest: str) -> frozenset[int]:
+    """Return the terms that the user's last words add to a question on medicines; empty where no quote holds them."""
+    added = asked.held(term_set(newest)) - asked.everyday if newest != asked.text else frozenset[int]()
+    own = added <= asked.beyond_names and any(added <= one.all_held and not one.is_aside for one in selection.quotes)
+    return added if own else frozenset()
 
 
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:

@@ -41,7 +41,7 @@ _BESIDE: Final = (
     "|mit|unter|neben|zu|nimmt|einnimmt|bekommt|erhalt|con|toma|tomando"
 )
 """Words before a medicine that is taken beside another."""
-_CHOICE: Final = "or|oder|than|als|vs|versus|better|besser|mejor|preferred|bevorzugt"
+_CHOICE: Final = "or|oder|than|als|vs|versus|better|besser|mejor|safer|safest|sicherer|preferred|bevorzugt"
 _WAIT: Final = re.compile(
     r"(?=.*\b(?:minute|hour|day|week)s?\b).*\b(?:after|apart|before|pass|separate|until|within)\b", re.IGNORECASE
 )

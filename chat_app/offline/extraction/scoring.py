@@ -88,6 +88,11 @@ class Scored(Candidate):
     fits: bool
     """Whether it gives bounds that the patient's values in the question fulfil."""
 
+    @property
+    def all_held(self) -> frozenset[int]:
+        """The places of the question's terms that it holds with all above it."""
+        return self.own | self.headed
+
 
 def scored(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> list[Scored]:
     """Every unit that may answer, in reading order.

@@ -133,12 +133,14 @@ def _quotes(
 def _on_patients(
     question: Question, ranked: Sequence[Scored], chosen: Mapping[int, Scored], placed: Mapping[int, Scored], words: int
 ) -> dict[int, Scored]:
-    """Return what the label says first of the asked patients where nothing of it was chosen, and the rest of a section.
+    """Return what each label says first of the asked patients if nothing of it was chosen, and the rest of a section.
 
     An asked section on these patients is quoted whole within ``words``: each of its sentences has its own bounds.
     """
-    said = [each for each in chosen.values() if _is_on_patients(question, each)]
-    said = said or [each for each in ranked if _is_on_patients(question, each)][:1]
+    on_patients = [each for each in (*chosen.values(), *ranked) if _is_on_patients(question, each)]
+    said = [each for each in on_patients if each.place in chosen]
+    first = {each.passage.document: each for each in reversed(on_patients)}
+    said += [each for each in first.values() if each.place not in chosen]
     found = {one.place: one for each in said for one in _together(each, placed)}
     sections = {id(each.passage) for each in said if each.passage.part in question.sections & OF_PATIENTS}
     for section in sections:

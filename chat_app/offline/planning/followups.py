@@ -47,6 +47,13 @@ _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECA
 """Means the patient of the question before."""
 _GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
 """Says that something comes after, before or in the place of what was asked about before."""
+_COMPARES: Final = re.compile(
+    r"\b(?:which|what|welche[rs]?|was|cuál(?:es)?)(?: \w+){0,3}? (?:safer|better|stronger|weaker|cheaper|faster|longer"
+    r"|shorter|higher|lower|greater|fewer|more|less|best|safest|prefer\w+|sicherer|besser|stärker|schwächer|günstiger"
+    r"|schneller|länger|kürzer|höher|niedriger|eher|mehr|weniger|bevorzugt|vorzuziehen|más|menos|mejor|preferible)\b",
+    re.IGNORECASE,
+)
+"""Compares the medicines of the questions before."""
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
 _ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
 _PLACES: Final = (
@@ -97,7 +104,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     """
     readings: tuple[str, ...] = ("",)
     resolved = answer = topic = result = ""
-    evidence, searched = Evidence(), frozenset[str]()
+    evidence, searched, compared = Evidence(), frozenset[str](), tuple[str, ...]()
     for turn in turns:
         if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
             continue
@@ -109,7 +116,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
         alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
         before = resolved if on_result else topic if alike or _refers(question) else ""
         confirmed = _confirmed(question, resolved, answer)
-        readings = (confirmed,) if confirmed else _readings(question, before, evidence)
+        readings = (confirmed,) if confirmed else _readings(question, before, evidence, compared)
         readings = readings if on_result else _with_result(readings, question, result)
         answer = turn.answer
         resolved, outputs = searched_last(readings, turn.outputs)
@@ -118,6 +125,10 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
         if not found.calculations or found.searched_documents or found.lookups:
             topic, searched = resolved, used
             evidence = found if outputs else evidence
+            names = subjects(resolved, found)
+            compared = (
+                tuple(dict.fromkeys((*compared, *names))) if names and resolved != question else names or compared
+            )
     return readings
 
 
@@ -139,10 +150,15 @@ def _confirmed(question: str, before: str, answer: str) -> str:
     return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
 
 
-def _readings(question: str, before: str, evidence: Evidence) -> tuple[str, ...]:
-    """Return ``question`` completed from the one before, or as it is; both where it may be meant either way."""
+def _readings(question: str, before: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
+    """Return ``question`` completed from the one before, or as it is; both where it may be meant either way.
+
+    ``compared`` are the medicines of the questions before, where each goes on from the one before it.
+    """
     if library_question(question):
         return (question,)
+    if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
+        return (f"{_ENDING.sub('', _LEAD.sub('', question))} ({', '.join(compared)})?",)
     known = subjects(before, evidence)
     if before and (_refers(question) or _asks_part(question)):
         return (_completed(question, before, known),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tools.language.folding import fold_name
@@ -162,6 +162,11 @@ class Evidence:
         """The names of the drugs that the question names, without their classes."""
         return [name for record in self.named for name in record.names]
 
+    def contraindicated_alone(self) -> Evidence:
+        """Return the evidence with no other statements on pairs than contraindications."""
+        pairs = (replace(pair, said=tuple(filter(_bars, pair.said)), note="") for pair in self.pairs)
+        return replace(self, pairs=[pair for pair in pairs if pair.said])
+
     @property
     def on_overdose(self) -> bool:
         """True when the labels of one drug were checked alone, for an overdose."""
@@ -181,6 +186,10 @@ class Evidence:
         classes = [part for record in records for part in _parts(record.matched_on) if term_set(part) <= asked]
         members = [name for record in records for name in (record.name, *record.brand_names)] if classes else []
         return list(dict.fromkeys([*self.medicines, *own, *classes, *members]))
+
+
+def _bars(record: EvidenceRecord) -> bool:
+    return record.severity == CONTRAINDICATED
 
 
 def _parts(name: str) -> list[str]:
