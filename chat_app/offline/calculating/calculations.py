@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, Span, StatedInputs, is_quantity
+from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, Span, StatedInputs
 from chat_app.offline.calculating.findings import aliases
-from chat_app.offline.calculating.measurements import plain
+from chat_app.offline.calculating.measurements import is_quantity, plain
 from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, only_option
-from chat_app.offline.calculating.measurements import NUMBER, PERSON, Measured, is_time, named_values, values_with_unit
+from chat_app.offline.calculating.measurements import (
+    NUMBER,
+    Measured,
+    has_no_topic,
+    is_quantity,
+    is_time,
+    named_values,
+    values_with_unit,
+)
 from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
@@ -16,11 +24,7 @@ from chat_app.offline.wire.requests import FunctionToolIn
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases as known_aliases
 from tools.language.figures import UNITS
-from tools.language.inn_stems import has_drug_stem
 from tools.language.named_lists import any_of, listed
-from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
-from tools.language.vocabulary.common_words import ranks
-from tools.language.word_lists import word_list
 
 Span = tuple[int, int]
 _OPTIONAL: Final = "Optional."
@@ -33,7 +37,6 @@ _ASKS: Final = re.compile(
     r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
 )
 """A word that asks for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
-_RESULT: Final = ("score", "value", "wert")
 _TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
 _PER_DAY: Final = r"(?: 1 times a day)?"
 """Behind a name: of the result, no input."""
@@ -47,8 +50,6 @@ _SEVERAL_CRITERIA: Final = 3
 _SAME: Final = 1.02
 """Ratio up to which two values are one, such as 80 kg and 176 lb."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
-_FUNCTION_WORDS: Final = 160
-"""Place in a list of the most frequent words up to which a foreign word counts as one without a topic."""
 _NAME_BEFORE: Final = re.compile(r"[^\W\d_]{3,}(?: (?:of|is|was|von|ist))?(?: ?[:=])? ?$")
 _PER_VOLUME: Final = ("/dl", "/l")
 
@@ -112,7 +113,7 @@ class StatedInputs:
         others = self.calculator.other_words(_CALCULATION.sub(" ", text))
         # Criteria may be the topic: "HAS-BLED and NSAIDs".
         if self.unclear or any(not isinstance(value, bool) for value in self.given.values()):
-            is_open = bool(self._measured) and not _ASKS.search(text) and not any(map(has_drug_stem, others))
+            is_open = bool(self._measured) and not _ASKS.search(text) and not self.names_medicine(text)
             return len(others) <= (_MOST_OTHER_WORDS if is_open else 0)
         is_named = bool(self.calculator.criteria) or _CALCULATION.search(text) is not None
         return is_named and not (self.given or others or _ASKS.search(text))
@@ -192,7 +193,7 @@ class DeclaredCalculator:
         rest = re.sub("|".join(filter(None, (self._names, any_of(names)))), " ", text)
         units = [unit for schema in schemas for unit in self.units(schema)]
         spans = [(found.start, found.end) for found in values_with_unit(rest, units)]
-        return [word for word in _WORD.findall(blanked(rest, spans)) if not _has_no_topic(word)]
+        return [word for word in _WORD.findall(blanked(rest, spans)) if not has_no_topic(word)]
 
     def mentions(self, text: str) -> list[Span]:
         """Return where ``text`` names the calculator."""
@@ -284,20 +285,7 @@ def _keep(reading: StatedInputs, name: str, stated: Sequence[Measured]) -> None:
         reading.unclear.add(name)
 
 
-def is_quantity(schema: object) -> bool:
-    """Return whether an input is a number with a unit."""
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return isinstance(properties, dict) and set(properties) == {"value", "unit"}
-
-
 def _has_value(value: Any) -> bool:
     """Return whether an input is given, and in a list something measured of every item."""
     parts = value if isinstance(value, list) else []
     return all(any(isinstance(each, dict) for each in one.values()) for one in parts)
-
-
-def _has_no_topic(word: str) -> bool:
-    """Return whether ``word`` is a function word, a unit, or one for the patient or the result."""
-    if word in word_list("stop") or word in UNITS or word in _RESULT or PERSON.fullmatch(word):
-        return True
-    return any(ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS for language in FOREIGN_LANGUAGES)

@@ -8,6 +8,9 @@ from chat_app.offline.calculating.relatives import without_relatives
 from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, units_of, with_decimal_points
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
+from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
+from tools.language.vocabulary.common_words import ranks
+from tools.language.word_lists import word_list
 
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
@@ -15,6 +18,9 @@ _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(
 _SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
 PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
 """A word for the patient, which is no topic."""
+_RESULT: Final = ("score", "value", "wert")
+_FUNCTION_WORDS: Final = 160
+"""Place in a list of the most frequent words up to which a foreign word counts as one without a topic."""
 _AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount with its number a day."""
@@ -134,6 +140,19 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
 def is_time(text: str, at: int) -> bool:
     """Return whether the number that ends ``at`` is one of years, days or hours."""
     return _TIME.match(text, at) is not None
+
+
+def is_quantity(schema: object) -> bool:
+    """Return whether an input is a number with a unit."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(properties, dict) and set(properties) == {"value", "unit"}
+
+
+def has_no_topic(word: str) -> bool:
+    """Return whether ``word`` is a function word, a unit, or one for the patient or the result."""
+    if word in word_list("stop") or word in UNITS or word in _RESULT or PERSON.fullmatch(word):
+        return True
+    return any(ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS for language in FOREIGN_LANGUAGES)
 
 
 def _any_unit(units: Sequence[str]) -> str:
