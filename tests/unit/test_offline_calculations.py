@@ -14,9 +14,13 @@ import pytest
 
 from chat_app.offline.calculating.calculations import calculations
 from chat_app.offline.calculating.measurements import plain
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.calculators import calculator_tools
+from tools.language.named_lists import listed
+from tools.language.word_lists import word_lines
 from tools.types import Function
 
 TOOLS = {tool.name: tool for tool in calculator_tools()}
@@ -503,6 +507,31 @@ def test_a_relative_who_is_asked_about_is_the_patient() -> None:
     expected = {"age": "82 years", "hypertension": True, "diabetes": True}
     for of in ("my 82-year-old father with", "his father: 82 years,", "our mother, 82 y, with"):
         assert read(Exchange(f"CHA2DS2-VASc for {of} hypertension and diabetes")) == [("cha2ds2_vasc", expected)]
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Child-Pugh: bilirubin 3.5 mg/dl, albumin 2.5 g/dl, INR 2.0", "Child-Pugh"),
+        ("Berechne das Idealgewicht für einen Mann", "Idealgewicht"),
+        ("HEART score 65 year old man with chest pain", "HEART score"),
+        ("Calcule el peso ideal", "peso ideal"),
+        ("When is a Child-Pugh score used?", ""),
+        ("Child-Pugh 8: dose?", ""),
+        ("CHA2DS2-VASc of a man of 70 years", ""),
+    ],
+)
+def test_a_score_without_a_calculator_is_named_instead_of_unrelated_rows(question: str, name: str) -> None:
+    passage = {"passages": [{"text": "Child-Pugh C: the dose of zorbin is halved by score.", "cite": "[1]"}]}
+    evidence = gather([ToolOutput("search_clinical_guidelines", "{}", json.dumps(passage))])
+    answer = compose(question, evidence).text
+    assert (f": {name}. " in answer) == bool(name)
+    assert ("zorbin" in answer) == (not name and "Child" in question)
+
+
+def test_no_listed_score_has_a_calculator() -> None:
+    names = [name for tool in TOOLS.values() for name in listed(tool.definition.description or "", "Also")]
+    assert not {name.casefold() for name in names} & set(word_lines("scores"))
 
 
 INDEPENDENT = Path(__file__).resolve().parents[1] / "benchmarks" / "independent_calculations.jsonl"

@@ -30,14 +30,14 @@ Span = tuple[int, int]
 _OPTIONAL: Final = "Optional."
 _EITHER: Final = "give this or"
 """In the description of an input that takes the place of another one."""
-_WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
-_CALCULATION: Final = re.compile(r"\b(?:calculat(?:ion|or)|berechnung|rechner|cálculo)\b")
-_ASKS: Final = re.compile(
+WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
+CALCULATION: Final = re.compile(r"\b(?:calculat(?:ion|or)|berechnung|rechner|cálculo)\b")
+ASKS: Final = re.compile(
     r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
     r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
 )
 """A word that asks for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
-_TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
+TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
 _PER_DAY: Final = r"(?: 1 times a day)?"
 """Behind a name: of the result, no input."""
 _NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
@@ -110,13 +110,13 @@ class StatedInputs:
 
     def _is_request(self, text: str) -> bool:
         """Return whether ``text`` is a score's name alone, or a name with a patient or a value: "eGFR with Cr 120"."""
-        others = self.calculator.other_words(_CALCULATION.sub(" ", text))
+        others = self.calculator.other_words(CALCULATION.sub(" ", text))
         # Criteria may be the topic: "HAS-BLED and NSAIDs".
         if self.unclear or any(not isinstance(value, bool) for value in self.given.values()):
-            is_open = bool(self._measured) and not _ASKS.search(text) and not self.names_medicine(text)
+            is_open = bool(self._measured) and not ASKS.search(text) and not self.names_medicine(text)
             return len(others) <= (_MOST_OTHER_WORDS if is_open else 0)
-        is_named = bool(self.calculator.criteria) or _CALCULATION.search(text) is not None
-        return is_named and not (self.given or others or _ASKS.search(text))
+        is_named = bool(self.calculator.criteria) or CALCULATION.search(text) is not None
+        return is_named and not (self.given or others or ASKS.search(text))
 
     @property
     def _lacks_one(self) -> bool:
@@ -130,7 +130,7 @@ class StatedInputs:
     def alone(self, text: str) -> bool:
         """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
         others = self.calculator.other_words(text)
-        if len(others) > (0 if _ASKS.search(text) else _MOST_OTHER_WORDS) and not self._asked_by(text):
+        if len(others) > (0 if ASKS.search(text) else _MOST_OTHER_WORDS) and not self._asked_by(text):
             return False
         return not self.names_medicine(text)
 
@@ -140,7 +140,7 @@ class StatedInputs:
         return label_terms().names_any(" ".join(others)) or any(known_aliases().name(word) for word in others)
 
     def _asked_by(self, text: str) -> bool:
-        return _WANTED.search(text) is not None or self.is_complete
+        return WANTED.search(text) is not None or self.is_complete
 
     def _states_result(self, text: str) -> bool:
         """Return whether a number beside the calculator's name is its result and no input."""
@@ -168,7 +168,7 @@ class DeclaredCalculator:
         self.name = function.name
         self._root: Json = function.parameters or {}
         self._names = any_of(listed(function.description or "", "Also") or [function.name])
-        self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names}){_PER_DAY}(?:{_TO_VALUE}(?P<after>{NUMBER}))?"
+        self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names}){_PER_DAY}(?:{TO_VALUE}(?P<after>{NUMBER}))?"
         """The name with a number before or behind it."""
         self.result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from chat_app.offline import phrases
+from chat_app.offline.calculating.other_scores import other_scores
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft, table_of
-from chat_app.offline.composition.pairs import add_pairs, asks_combination, pair_sentences
+from chat_app.offline.composition.pairs import add_pairs, asks_combination, of_follow_up, pair_sentences
 from chat_app.offline.extraction.candidates import with_caption
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
@@ -35,7 +35,7 @@ from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.drug_database.labels.pair_notes import PACKAGE
-from tools.language.quotable_units import Table, Unit, term_set, units
+from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
@@ -57,11 +57,11 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     selection = select(asked, [*labels, *evidence.passages])
     if not selection.answers:
         _not_loaded(draft, evidence)
+        if not (evidence.calculations or evidence.named) and (scores := other_scores(question)):
+            draft.say(phrases.NO_CALCULATOR, names=scores)
+            return Answer(draft.text)
     opening = draft.text
-    if added := _added(asked, selection, newest) if evidence.pairs and not evidence.on_overdose else frozenset[int]():
-        quotes = tuple(one for one in selection.quotes if added & one.all_held or one.fits)
-        selection = replace(selection, quotes=quotes, answers=True)
-        evidence = evidence.contraindicated_alone()
+    selection, evidence, added = of_follow_up(asked, selection, evidence, newest)
     leads = not added and asks_combination(asked, evidence, answered=selection.answers)
     on_pair = pair_sentences(evidence) if leads else ()
     if leads:
@@ -133,13 +133,6 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
     )
     language = language_of(newest or question)
     return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
-
-
-def _added(asked: Question, selection: Selection, newest: str) -> frozenset[int]:
-    """Return the terms that the user's last words add to a question on medicines; empty where no quote holds them."""
-    added = asked.held(term_set(newest)) - asked.everyday if newest != asked.text else frozenset[int]()
-    own = added <= asked.beyond_names and any(added <= one.all_held and not one.is_aside for one in selection.quotes)
-    return added if own else frozenset()
 
 
 def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:

@@ -17,6 +17,7 @@ from chat_app.offline import phrases
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.extraction.drug_parts import HARMS, label_passages
 from chat_app.offline.extraction.question import Question
+from chat_app.offline.extraction.selection import Selection
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair, Quote
 from tools.catalogues import in_language
 from tools.drug_database.labels.interaction_parties import is_telling
@@ -82,6 +83,23 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     ):
         return True
     return not (others and answered) if said else not (others or answered)
+
+
+def of_follow_up(
+    question: Question, selection: Selection, evidence: Evidence, newest: str
+) -> tuple[Selection, Evidence, bool]:
+    """Return what answers the ``newest`` words where they add something to a question on pairs, and whether they do.
+
+    They do where they name no medicine, and a quote holds all their terms. Of the pairs, contraindications are left.
+    """
+    if newest == question.text or evidence.on_overdose or not evidence.pairs:
+        return selection, evidence, False
+    added = question.held(term_set(newest)) - question.everyday
+    held = any(added <= one.all_held and not one.is_aside for one in selection.quotes)
+    if not (added and held and added <= question.beyond_names):
+        return selection, evidence, False
+    quotes = tuple(one for one in selection.quotes if added & one.all_held or one.fits)
+    return replace(selection, quotes=quotes, answers=True), evidence.contraindicated_alone(), True
 
 
 def _names(question: Question, evidence: Evidence) -> set[str]:
