@@ -129,6 +129,15 @@ async def test_the_step_of_a_german_calculation_names_inputs_and_result_in_germa
     assert done.passages[0].text.startswith("Ergebnis: Kreatinin-Clearance 53.0 ml/min\nAngaben: Alter: 67 Jahre;")
 
 
+@pytest.mark.parametrize(
+    ("language", "line"), [("en", "Heart rate: 80 beats/min"), ("de", "Herzfrequenz: 80 Schläge/min")]
+)
+async def test_an_input_is_shown_without_what_could_be_given_in_its_place(language: str, line: str) -> None:
+    qt, rate = {"value": 400, "unit": "ms"}, {"value": 80, "unit": "beats/min"}
+    done = await called(TOOLS["calculate_qtc"], language, qt=qt, heart_rate=rate)
+    assert f"; {line}" in done.passages[0].text
+
+
 @pytest.mark.parametrize(("asked", "page", "label"), [("en", "de", "Gültig für"), ("de", "en", "valid for")])
 async def test_a_result_is_in_the_language_of_the_question_and_its_labels_are_in_that_of_the_page(
     asked: str, page: str, label: str

@@ -135,6 +135,9 @@ def test_a_label_of_another_form_is_named_as_such() -> None:
     assert scope.fits is False
     assert scope.routes == ("oral",)
     assert scope_notes(scope) == ["Asked for: intravenous. No label for that is loaded; the label shown is for: oral."]
+    both = scope_of(RECORD, asked_forms(["iv", "or", "oral"]), ())
+    assert both is not None
+    assert both.asked == ("intravenous",)
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,8 @@ def _checked(
     missing = "; ".join(labels[name] + _choices(calculator.inputs[name].hint) for name in lacking)
     asked = translate("{title} needs: {inputs}.", title=translate(calculator.title), inputs=missing)
     problems = [asked] if missing else []
+    # What follows a semicolon says which other input takes its place.
+    labels = {name: label.partition(";")[0] for name, label in labels.items()}
     given: dict[str, Any] = {}
     notes: list[str] = []
     for name, value in inputs.items():

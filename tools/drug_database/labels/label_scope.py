@@ -186,7 +186,7 @@ def scope_of(
     implied = tuple(route for route in routes if route in WORDS.routes) if other and not forms else ()
     named = f"{label.brand_name} ({', '.join(label.routes)})" if label.routes else label.brand_name
     return LabelScope(
-        asked=(*([brand] if other else []), *forms),
+        asked=(brand, *forms) if other else tuple(form for form in forms if not covers(record, label, [form])),
         implied=implied,
         dosage_forms=label.dosage_forms,
         routes=(named,) if other else label.routes,

@@ -54,10 +54,11 @@ class PairNotes:
             return " ".join([*notes, *(self._say("{} is no known name: it was not checked.", name) for name in unread)])
         notes += filter(None, map(self._searched, parties))
         notes += self._meant(said)
+        unsaid: list[str] = []
         for party in parties:
             missing = [risk for risk in risks if (party.name, risk) not in stated]
-            listed = "{} is listed among medicines with the risk {}; no statement of it was found in a loaded label."
-            notes += [self._say(listed, party.name, self._say(risk)) for risk in missing]
+            listed = "For {} this is from a list of medicines with that risk ({}), not from a label."
+            unsaid += [self._say(listed, party.name, self._say(risk)) for risk in missing]
         if members:
             instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
             unlisted = next(party.name for party in parties if not party.record)
@@ -65,8 +66,8 @@ class PairNotes:
         elif not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
         if risks:
-            shared_risks = "A risk that both share is quoted from each label that states it: {}."
-            notes.append(self._say(shared_risks, self._listed([self._say(risk) for risk in risks])))
+            shared_risks = "Both can cause: {}."
+            notes += [self._say(shared_risks, self._listed([self._say(risk) for risk in risks])), *unsaid]
         return " ".join(notes)
 
     def single(self, party: Party, *, said: bool) -> str:
