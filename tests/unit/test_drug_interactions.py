@@ -144,7 +144,7 @@ def test_the_gravest_statement_leads_over_all_pairs_and_shared_risks_come_last()
     assert [row["matched_by"] for row in rows(result)][2:] == ["shared risk", "shared risk"]
     assert [pair["severity"] for pair in pairs(result)][:3] == ["contraindicated", "described", None]
     assert pairs(result)[2]["shared_risks"] == ["QT prolongation"]
-    assert pairs(result)[2]["note"].endswith("quoted from each label that states it: QT prolongation.")
+    assert pairs(result)[2]["note"].endswith("Shared risk: QT prolongation.")
 
 
 def test_every_label_of_a_record_is_read_and_each_wording_once() -> None:
@@ -281,7 +281,7 @@ def test_a_risk_of_a_listed_medicine_without_a_label_is_quoted_and_marked() -> N
     one = record("alphadrug", {"warnings": ("Alphadrug prolongs the QT interval.",)})
     result = check(one, record("dofetilide"))
     assert [row["label_of"] for row in rows(result)] == ["alphadrug"]
-    note = "Both can cause: QT prolongation. For dofetilide this is from a list of medicines with that risk"
+    note = "Shared risk: QT prolongation. For dofetilide this is from a list of medicines with that risk"
     assert note in pairs(result)[0]["note"]
 
 

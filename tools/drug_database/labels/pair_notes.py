@@ -66,7 +66,7 @@ class PairNotes:
         elif not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
         if risks:
-            shared_risks = "Both can cause: {}."
+            shared_risks = "Shared risk: {}."
             notes += [self._say(shared_risks, self._listed([self._say(risk) for risk in risks])), *unsaid]
         return " ".join(notes)
 
