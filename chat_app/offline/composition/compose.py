@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from chat_app.offline import phrases
@@ -57,8 +58,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     selection = select(asked, [*labels, *evidence.passages])
     if not selection.answers:
         _not_loaded(draft, evidence)
-        if not (evidence.calculations or evidence.named) and (scores := other_scores(question)):
-            draft.say(phrases.NO_CALCULATOR, names=scores)
+        if _has_no_calculator(draft, question, evidence):
             return Answer(draft.text)
     opening = draft.text
     selection, evidence, added = of_follow_up(asked, selection, evidence, newest)
@@ -71,11 +71,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     overdose = evidence.on_overdose
     if overdose:
         said = any(pair.said for pair in evidence.pairs)
-        # No usual dose follows an overdose. Where no Overdosage section was found, the closest passages on it follow.
         if said or not selection.answers:
-            selection = select(asked, [*labels, *evidence.passages], doses=asks_antidote(asked.asked)).on_subject()
-        if said and asked_of_overdose(question):
-            selection = replace(selection, quotes=tuple(filter(_is_on_overdose, selection.quotes)))
+            selection = _below_overdosage(asked, [*labels, *evidence.passages], said=said)
         noted = draft.text if selection.quotes and not said else opening
     parts = record_parts(question)
     _facts(draft, parts, evidence)
@@ -89,15 +86,36 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _quotes(draft, selection, asked, answered=draft.text != noted, on_pair=leads and not overdose)
     if not leads:
         add_pairs(draft, asked, evidence, aside=True)
+    _close(draft, evidence, opening, offers=offers)
+    if selection.answers:
+        _not_loaded(draft, evidence)
+    return Answer(draft.text, tuple(draft.citations))
+
+
+def _close(draft: Draft, evidence: Evidence, opening: str, *, offers: bool) -> None:
+    """Add results of calculations, and where nothing follows ``opening`` the members of a class, or that none is."""
     if draft.text == opening:
         _classes(draft, evidence)
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
         _titled(draft, calculated)
     _empty_handed(draft, evidence, nothing=draft.text == opening and not offers)
-    if selection.answers:
-        _not_loaded(draft, evidence)
-    return Answer(draft.text, tuple(draft.citations))
+
+
+def _has_no_calculator(draft: Draft, question: str, evidence: Evidence) -> bool:
+    """Say that there is no calculator for the scores that are asked for, and return whether any is."""
+    scores = () if evidence.calculations or evidence.named else other_scores(question)
+    if scores:
+        draft.say(phrases.NO_CALCULATOR, names=scores)
+    return bool(scores)
+
+
+def _below_overdosage(asked: Question, passages: Sequence[EvidencePassage], *, said: bool) -> Selection:
+    """Return what follows Overdosage sections, or stands for them where none was ``said``: no usual dose."""
+    selection = select(asked, passages, doses=asks_antidote(asked.asked)).on_subject()
+    if said and asked_of_overdose(asked.text):
+        return replace(selection, quotes=tuple(filter(_is_on_overdose, selection.quotes)))
+    return selection
 
 
 def _is_on_overdose(quote: Scored) -> bool:
