@@ -198,3 +198,11 @@ async def test_the_demonstration_answers_for_the_asked_form(drugs: DrugDatabase)
         "ivermectin cream dose": True,
         "iv metformin": False,
     }
+
+
+async def test_a_medicine_that_somebody_is_allergic_to_is_found_only_alone(drugs: DrugDatabase) -> None:
+    beside = await drugs.search(DrugQuery(name="Allergic to aspirin, can I give naproxen?"))
+    assert [hit.record.generic_name for hit in beside.hits] == ["naproxen"]
+    assert not beside.also_named
+    alone = await drugs.search(DrugQuery(name="What to do in an allergy to aspirin?"))
+    assert [hit.record.generic_name for hit in alone.hits] == ["aspirin"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.drugs import index_entry
 from tools.drug_database.importing.rollup import is_brand
 from tools.drug_database.names.aliases import AliasFile, aliases, look_alikes, singular
+from tools.drug_database.names.allergens import without_allergens
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion, shipped
 from tools.drug_database.names.query_words import understand
@@ -289,3 +290,23 @@ def test_a_misspelt_generic_name_in_a_source_is_no_brand() -> None:
 def test_a_word_that_is_a_medicine_too_is_one_beside_ordinary_words(typed: str) -> None:
     found = read(INDEX, understand(typed))
     assert {one.on for one in found.candidates} == {"alcohol", "warfarin"}
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("Allergic to aspirin, can I give ketorolac?", ", can I give ketorolac?"),
+        ("Allergy to the penicillins and sulfa: cefepime?", ": cefepime?"),
+        ("penicillin-allergic, meropenem dose", ", meropenem dose"),
+        ("Cefazolin bei Penicillinallergie", "Cefazolin bei"),
+        ("Überempfindlichkeit gegen Diclofenac: Naproxen?", ": Naproxen?"),
+        ("alergia a la penicilina: cefalexina", ": cefalexina"),
+        ("statin intolerance, ezetimibe", ", ezetimibe"),
+        ("cetirizine for allergic rhinitis with alcohol", "cetirizine for allergic rhinitis with alcohol"),
+        ("epinephrine anaphylaxis dose on propranolol", "epinephrine anaphylaxis dose on propranolol"),
+        ("adverse reactions of amiodarone with digoxin", "adverse reactions of amiodarone with digoxin"),
+        ("Is an allergy to be expected with lithium?", "Is an allergy to be expected with lithium?"),
+    ],
+)
+def test_what_a_patient_is_allergic_to_is_not_taken(text: str, without: str) -> None:
+    assert " ".join(without_allergens(text).split()) == without

@@ -8,12 +8,14 @@ from tools.drug_database.labels.label_scope import (
     asked_forms,
     covers,
     doses_for,
+    form_words,
     labelled_first,
     scope_notes,
     scope_of,
     with_asked_label_first,
 )
 from tools.drug_database.labels.record_rendering import passage
+from tools.drug_database.names.query_words import understand
 from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label, Product
 from tools.drug_database.records.queries import DrugHit, Match
 from tools.language.folding import fold_name
@@ -32,6 +34,29 @@ CREAM = Label(source=SOURCE, sections={}, dosage_forms=("cream",), routes=("topi
 LOTION = CREAM.model_copy(update={"dosage_forms": ("lotion",)})
 UNKNOWN = Label(source=SOURCE, sections={})
 RECORD = DrugRecord(key="a", generic_name="a", ingredients=("a",), labels=(ORAL, NASAL, CREAM, LOTION))
+
+
+@pytest.mark.parametrize(
+    ("asked", "forms"),
+    [
+        ("Darf man a im Alter geben?", ()),
+        ("Dosis von a im Stadium 4", ()),
+        ("Dosis von a IM bei Kindern", ("intramuscular",)),
+        ("What is the im dose of a?", ("intramuscular",)),
+        ("ketorolac im", ("intramuscular",)),
+    ],
+)
+def test_a_preposition_of_the_language_is_no_route(asked: str, forms: tuple[str, ...]) -> None:
+    assert asked_forms(form_words(understand(asked), asked)) == forms
+
+
+def test_a_label_that_speaks_of_infants_to_their_mothers_alone_does_not_mention_them() -> None:
+    label = Label(source=SOURCE, sections={"lactation": ("Effects on the infant are unknown.",)})
+    record = RECORD.model_copy(update={"labels": (label,)})
+    for asked, missing in ((("infants",), ("infants",)), (("infants", "breastfeeding"), ())):
+        scope = scope_of(record, (), asked)
+        assert scope is not None
+        assert scope.not_mentioned == missing
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,16 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             "creatinine_clearance",
             {"sex": "female", "weight": "172 lb", "age": "66 ?", "creatinine": "98 µmol/l"},
         ),
+        (
+            "eGFR of a lady of 58, creatinine 1.4 mg/dl",
+            "egfr",
+            {"age": "58 years", "sex": "female", "creatinine": "1.4 mg/dl"},
+        ),
+        (
+            "eGFR, Frau von 63, Kreatinin 1,3 mg/dl",
+            "egfr",
+            {"age": "63 years", "sex": "female", "creatinine": "1.3 mg/dl"},
+        ),
         ("BMI: weight 80 kg (176 lb), height 180 cm", "bmi", {"weight": "80 kg", "height": "180 cm"}),
         (
             "eGFR of a 70-year-old man, diabetic for 20 years, creatinine 1.3 mg/dl",

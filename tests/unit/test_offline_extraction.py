@@ -25,6 +25,8 @@ from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.drug_database.records.drug_record import SECTIONS
+from tools.language.terms import term
+from tools.language.vocabulary.clinical_vocabulary import ForeignLanguage, translations
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.text_language import language_of
 
@@ -1289,6 +1291,40 @@ def test_products_come_as_a_table() -> None:
         "| Dosage form | Route | Strengths | Brand names |\n|---|---|---|---|\n"
         "| tablet | oral | 500 mg, 850 mg | – [7] |"
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("Does metformin come as an oral solution?", True),
+        ("Which metformin liquids exist?", True),
+        ("Is metformin sold as a solution?", True),
+        ("Is there a reason to avoid metformin tablets in heart failure?", False),
+        ("How are metformin tablets taken?", False),
+    ],
+)
+def test_products_are_listed_where_only_the_form_is_asked_for(question: str, shown: bool) -> None:
+    answer = compose(question, gather([drug("metformin", METFORMIN)]))
+    assert ("Products of metformin" in answer.text) is shown
+
+
+@pytest.mark.parametrize("word", ["Darreichungsformen", "Stärken", "Arzneiformen", "presentaciones"])
+def test_products_are_asked_for_in_other_languages(word: str) -> None:
+    language: ForeignLanguage = "es" if word == "presentaciones" else "de"
+    also = [term for one in translations([word.lower()], language) for term in one.terms]
+    terms = [{"term": term(word.lower()), "weight": 3.0, "also": also}, {"term": "metformin", "weight": 3.0}]
+    search = ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": [], "terms": terms}))
+    answer = compose(f"{word} metformin?", gather([search, drug("metformin", METFORMIN)]))
+    assert "Products of metformin" in answer.text
+
+
+def test_a_class_of_something_else_hides_no_quote() -> None:
+    said = {
+        **METFORMIN,
+        "drug_classes": ["Biguanide"],
+        "label": {"warnings": ["Metformin in NYHA class III may harm."]},
+    }
+    assert "may harm" in compose("metformin in NYHA class III heart failure", gather([drug("metformin", said)])).text
 
 
 def test_a_strength_for_a_patients_value_is_a_dose() -> None:

@@ -7,11 +7,13 @@ import json
 import pytest
 
 from chat_app.offline.composition.compose import compose
+from chat_app.offline.phrases import CLOSEST, said
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.vocabulary.absence import absence
-from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.populations import populations_asked, populations_in
 
+CLOSEST_EN, CLOSEST_DE = (said(CLOSEST, language) for language in ("en", "de"))
 RECORD = {
     "cite": "[9]",
     "generic_name": "zorbistatin",
@@ -110,6 +112,59 @@ def test_a_limit_that_leaves_the_patient_out_is_shown() -> None:
 )
 def test_an_age_names_a_group(text: str, group: str) -> None:
     assert populations_in(text) == (group,)
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("zorbium for a 5-month-old", ("infants",)),
+        ("zorbium, 3 wk old", ("infants",)),
+        ("Zorbium für meine 10 Monate alte Tochter", ("infants",)),
+        ("zorbium in a 20-month-old", ("children",)),
+        ("zorbium for a girl of 7", ("children",)),
+        ("what if she's 9?", ("children",)),
+        ("zorbium for a man of 84", ("older patients",)),
+        ("Zorbium im Alter von 81 Jahren", ("older patients",)),
+        ("Zorbium im Alter", ("older patients",)),
+        ("zorbium with a 6-month-old stent", ()),
+        ("zorbium for 3 months", ()),
+        ("a patient of 3 days after surgery", ()),
+        ("she is 12 weeks pregnant", ("pregnancy",)),
+        ("Zorbium im letzten Trimenon", ("pregnancy",)),
+    ],
+)
+def test_a_question_names_a_group_by_an_age_in_any_words(text: str, groups: tuple[str, ...]) -> None:
+    assert populations_asked(text) == groups
+
+
+@pytest.mark.parametrize("asked", ["for a 3-month-old", "for a boy of 9", "bei einem 6 Wochen alten Säugling"])
+def test_a_dose_of_adults_is_none_for_a_child_however_young(asked: str) -> None:
+    adults, use = "In adults zorbistatin is given as 40 mg once daily.", "Zorbistatin is indicated for plaxia."
+    text = answer(f"zorbistatin dose {asked}", "Nothing.", dosage=[adults], indications=[use])
+    assert adults not in text
+    assert CLOSEST_EN in text or CLOSEST_DE in text
+
+
+def test_a_dose_from_a_higher_age_does_not_clearly_answer_for_a_younger_child() -> None:
+    older = "At 13 years and older zorbistatin is given at a dose of 75 mg."
+    younger = "At 1 to 12 years of age zorbistatin is given at a dose of 30 mg."
+    assert CLOSEST_EN in answer("zorbistatin dose for a 5-year-old", "Nothing.", dosage=[older])
+    assert CLOSEST_EN not in answer("zorbistatin dose for a 5-year-old", "Nothing.", dosage=[older, younger])
+
+
+def test_what_is_said_of_pregnancy_is_not_said_of_a_child() -> None:
+    mothers = "Zorbistatin in pregnancy did no harm to infants."
+    assert mothers not in answer("zorbistatin, 3 wk old", "Nothing.", pregnancy=[mothers], warnings=["It may harm."])
+    assert mothers in answer("zorbistatin in pregnancy, infants", "Nothing.", pregnancy=[mothers])
+
+
+@pytest.mark.parametrize("asked", ["in the third trimester", "1st trimester"])
+def test_a_trimester_is_asked_of_the_section_on_pregnancy(asked: str) -> None:
+    pregnant, row = "Zorbistatin is avoided from 30 weeks.", "Zorbistatin is the first choice, plaxol the third."
+    text = answer(f"Zorbistatin {asked}", row, pregnancy=[pregnant], contraindications=["Contraindicated in plaxia."])
+    assert order(text, pregnant)
+    assert not {CLOSEST_EN, CLOSEST_DE}.intersection(text.splitlines())
+    assert row not in text
 
 
 def test_a_sentence_that_names_a_medicine_is_what_a_question_for_one_asks_for() -> None:

@@ -15,6 +15,7 @@ import orjson
 from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
 from tools.drug_database.labels.label_scope import (
     asked_forms,
+    form_words,
     labelled_first,
     scope_notes,
     scope_of,
@@ -23,6 +24,7 @@ from tools.drug_database.labels.label_scope import (
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside, past_limit
 from tools.drug_database.names.aliases import look_alikes
+from tools.drug_database.names.allergens import without_allergens
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
@@ -39,7 +41,7 @@ from tools.drug_database.storage.generations import CALL_SECONDS as _LOAD_SECOND
 from tools.drug_database.storage.generations import Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
-from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.populations import populations_asked
 from tools.milvus.connection import Client, one_of
 
 CALL_SECONDS: Final = 5.0
@@ -125,14 +127,14 @@ class Searcher:
         state = self.snapshot(client)
         if state is None:
             return DrugSearchResult(query=query, note=_EMPTY)
-        question = understand(query.name)
-        reading = self._read(client, state, question, query)
+        name, reading = self._read_patient(client, state, query)
+        question = understand(name)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         records = self.records(client, state, [state.index.keys[one.entry] for one in reading.candidates[:most]])
         found = [(one, records.get(state.index.keys[one.entry])) for one in reading.candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
-        expanded = state.expander.expand(query.name).expansions
+        expanded = state.expander.expand(name).expansions
         return DrugSearchResult(
             query=query,
             hits=hits,
@@ -142,7 +144,7 @@ class Searcher:
             misspelt=reading.misspelt,
             also_named=(
                 *past_limit(state.index, reading.candidates, hits),
-                *named_beside(state.index, question, expanded, query.name, hits, misspelt=reading.misspelt),
+                *named_beside(state.index, question, expanded, name, hits, misspelt=reading.misspelt),
             ),
         )
 
@@ -168,6 +170,15 @@ class Searcher:
         wanted, fields = one_of("key", keys), ["key", "body", "pieces"]
         rows = client.query(state.generation.records, filter=wanted, output_fields=fields, timeout=CALL_SECONDS)
         return {row["key"]: _record(client, state, row) for row in rows}
+
+    def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
+        """Read the text without what the patient is allergic to, or all of it where that names no medicine."""
+        rest = without_allergens(query.name)
+        if rest != query.name:
+            reading = self._read(client, state, understand(rest), query)
+            if any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
+                return rest, reading
+        return query.name, self._read(client, state, understand(query.name), query)
 
     def _read(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
         if query.drug_class and not question.words:
@@ -262,8 +273,9 @@ def _hits(
     found: Iterable[tuple[NameCandidate, DrugRecord | None]], filters: Filters, question: TypedQuery, query: DrugQuery
 ) -> tuple[DrugHit, ...]:
     """Return the records that pass ``filters``, each with the label of the asked form or brand first."""
-    forms = asked_forms((*question.words, *fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()))
-    populations = populations_in(query.name[:LONGEST])
+    filtered = fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
+    forms = asked_forms((*form_words(question, query.name), *filtered))
+    populations = populations_asked(query.name[:LONGEST])
     hits: list[DrugHit] = []
     for one, record in found:
         brand = one.on if one.how == "brand" else ""

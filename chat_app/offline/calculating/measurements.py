@@ -9,7 +9,7 @@ from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, s
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
-from tools.language.vocabulary.common_words import ranks
+from tools.language.vocabulary.common_words import is_function_word
 from tools.language.word_lists import word_list
 
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
@@ -19,12 +19,11 @@ _SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
 PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
 """A word for the patient, which is no topic."""
 _RESULT: Final = ("score", "value", "wert")
-_FUNCTION_WORDS: Final = 160
 """Place in a list of the most frequent words up to which a foreign word counts as one without a topic."""
 _AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount with its number a day."""
-_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:aged )?(\d{{2,3}})"
+_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
 _BEHIND_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
 _IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
@@ -152,7 +151,7 @@ def has_no_topic(word: str) -> bool:
     """Return whether ``word`` is a function word, a unit, or one for the patient or the result."""
     if word in word_list("stop") or word in UNITS or word in _RESULT or PERSON.fullmatch(word):
         return True
-    return any(ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS for language in FOREIGN_LANGUAGES)
+    return any(is_function_word(word, language) for language in FOREIGN_LANGUAGES)
 
 
 def _any_unit(units: Sequence[str]) -> str:

@@ -74,15 +74,17 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         if said or not selection.answers:
             selection = _below_overdosage(asked, [*labels, *evidence.passages], said=said)
         noted = draft.text if selection.quotes and not said else opening
-    parts = record_parts(question)
+    # What else is asked may have a word such as "class" for something else.
+    others = bool(asked.beyond_record)
+    parts = {*record_parts(question if others else asked.asked), *([PRODUCTS] if asked.asks_product else [])}
     _facts(draft, parts, evidence)
     facts = draft.text != opening
     dose = gives_values(question)
     silent = leads and not on_pair and not any(pair.said for pair in evidence.pairs)
     # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
-    if not overdose and (silent or (dose and not leads)):
+    if not overdose and (silent or ((dose or others) and not leads)):
         noted = draft.text
-    if not (facts and parts) or dose or asked_sections(question):
+    if not (facts and parts) or dose or others or asked_sections(question):
         _quotes(draft, selection, asked, answered=draft.text != noted, on_pair=leads and not overdose)
     if not leads:
         add_pairs(draft, asked, evidence, aside=True)

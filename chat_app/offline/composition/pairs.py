@@ -34,7 +34,7 @@ from tools.language.vocabulary.text_language import language_of
 
 _INSTEAD: Final = re.compile(
     r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
-    r"|compar\w*|differ\w*|unterschied\w*|diferen\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
+    r"|compar\w*|differ\w*|equiv\w*|equipoten\w*|potency|aquiv\w*|unterschied\w*|diferen\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
     r"|vergleich\w*|cambi\w*|en lugar|en vez)\b"
 )
 _BESIDE: Final = (

@@ -53,6 +53,10 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
                 fits = fits_patient(question.text, cells)
                 own |= question.bounded_terms(" | ".join(cells)) if fits else frozenset[int]()
                 near = question.nearly_held(question.said_in(unit.text, above)) - own - headed
+                if any(speaks_of(f"{above} {unit.text}", group) for group in question.populations):
+                    own |= question.group
+                else:
+                    own, headed, near = own - question.group, headed - question.group, near - question.group
                 found.append(Candidate(unit, passage, len(found), above, own, headed, near, first, fits))
     return found
 
@@ -147,9 +151,15 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     patients = PATIENTS_OF.get(passage.part, frozenset())
     if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
         return True
+    if passage.part == "pregnancy" and question.is_on_child:
+        return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))
     # A statement about the asked patient may name another, such as the infant of a breastfeeding mother.
+    if any(speaks_of(unit.text, group) for group in question.populations):
+        return False
+    if contradicts(question.text, question.asked, unit.text):
+        return True
     if any(speaks_of(text, group) for group in question.populations):
         return False
     return contradicts(question.text, question.asked, text) or (

@@ -26,6 +26,7 @@ _RECORD: Final = {
     DRUG_CLASS: "class",
 }
 """Fields of a record, which no guideline holds."""
+RECORD_TERMS: Final = term_set(" ".join(_RECORD.values()))
 _LABEL: Final = {
     "boxed_warning": "boxed box black warning warns",
     "indications": "indicated indications approved use uses used treat treats conditions",
@@ -38,7 +39,7 @@ _LABEL: Final = {
     "interactions": "interactions interact combined combine combination mix together",
     "renal_dosing": "renal kidney dose dosing much egfr creatinine clearance dialysis ckd",
     "hepatic_dosing": "hepatic liver dose dosing much cirrhosis pugh",
-    "pregnancy": "pregnancy pregnant safe",
+    "pregnancy": "pregnancy pregnant trimester safe",
     "lactation": "lactation breastfeeding breastfed nursing milk safe",
     "pediatric_use": "pediatric children child infant newborn adolescent safe",
     "geriatric_use": "geriatric elderly older",

@@ -8,16 +8,26 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections, words_of_use
+from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, RECORD_TERMS, asked_sections, words_of_use
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.query_words import CONTEXT, PRODUCT_WORDS
+from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
+from tools.language.folding import fold_name
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names, without_values
-from tools.language.vocabulary.populations import WITH_THEIR_MOTHERS, Population, populations_in, speaks_of
+from tools.language.vocabulary.populations import (
+    MOTHERS,
+    NAMED,
+    WITH_THEIR_MOTHERS,
+    YOUNG,
+    Population,
+    populations_asked,
+    populations_in,
+    speaks_of,
+)
 from tools.language.vocabulary.related_words import related_forms
 
 _HOW_OFTEN: Final = re.compile(
@@ -39,6 +49,8 @@ _FIGURE: Final = re.compile(
 _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases, which are not idle where they are everyday words."""
 _PRODUCT: Final = term_set(" ".join(PRODUCT_WORDS))
+_FORMS: Final = term_set(" ".join(FORMS))
+_PRODUCTS: Final = _FORMS | term_set(" ".join(OFFERED))
 _DIGIT: Final = re.compile(r"\d")
 _FORBIDDEN: Final = re.compile(
     r"\b(?:not|never|avoid\w*|(?:contra|kontra)indi\w+|forbid\w*|forbidden|unsafe|harmful|nicht|\w*meiden|\w+n['’]t)\b",
@@ -83,6 +95,8 @@ class Question:
     """The sections of a label that are asked for."""
     populations: frozenset[Population] = frozenset()
     """The groups of patients that are asked about."""
+    group: frozenset[int] = frozenset()
+    """The places of the terms that name such a group: what speaks of it in any words holds them."""
     absent: frozenset[str] = frozenset()
     """The terms that the question says to be absent: no text that says the contrary holds them."""
     everyday: frozenset[int] = frozenset()
@@ -111,6 +125,11 @@ class Question:
         idle = {place for place in self.everyday if not words[place] <= _CONTEXT}
         idle |= {place for place, word in enumerate(words) if word <= _PRODUCT}
         return self.beyond_names - idle | {place for place, word in enumerate(words) if word <= values}
+
+    @property
+    def is_on_child(self) -> bool:
+        """Whether the patient is under 18 years old, and neither pregnant nor breastfeeding."""
+        return not self.populations.isdisjoint(YOUNG) and self.populations.isdisjoint(MOTHERS)
 
     @property
     def asks_time(self) -> bool:
@@ -145,6 +164,17 @@ class Question:
     def bounded_terms(self, text: str) -> frozenset[int]:
         """The places of the terms that name a patient's value of which ``text`` gives bounds: they hold its name."""
         return self.held(term_set(value_names(self.text, text)))
+
+    @property
+    def asks_product(self) -> bool:
+        """Return whether nothing is asked but in which forms the medicines exist: "Does it come as a solution?"."""
+        offered = not OFFERED.isdisjoint(fold_name(self.text).split())
+        return offered and bool(self.held(_FORMS)) and not (self.sections or self.beyond_record)
+
+    @property
+    def beyond_record(self) -> frozenset[int]:
+        """The places of the terms that describe the patient, or ask for more than the fields of a record."""
+        return self.circumstances - self.held(_PRODUCTS | RECORD_TERMS)
 
     @property
     def asks_list(self) -> bool:
@@ -207,9 +237,13 @@ def read_question(
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
     asked = " ".join([text, *(form for forms in also for form in forms)])
+    populations = populations_asked(asked)
+    # "A 3-month-old" is an infant, of whom texts speak by that word.
+    asked = " ".join([asked, *(name for name in YOUNG if name in populations)])
     forms = tuple(
         (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
     )
+    group = term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))
     return Question(
         text,
         forms,
@@ -220,7 +254,8 @@ def read_question(
         tuple(filter(None, map(term_set, medicines))),
         unknown,
         _sections(text, asked, newest, frozenset[str]().union(*named)),
-        frozenset(populations_in(asked)),
+        frozenset(populations),
+        frozenset(place for place, stem in enumerate(stems) if stem in group),
         absence(text).denied.difference(*named),
         frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
     )

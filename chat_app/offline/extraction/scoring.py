@@ -17,6 +17,7 @@ from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.opposites import opposes
+from tools.language.vocabulary.populations import names_children
 
 
 class Features(NamedTuple):
@@ -146,8 +147,13 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
     question has one term, it is of the kind and on the patients that are asked for. Where more than medicines is named,
     it holds a term that names none, and does not speak of the opposite of what is asked about. Where a dose was missed,
-    it tells of that.
+    it tells of that; for a child, a label's sentence must speak of children, and not of other ages alone.
     """
+    fits = each.holds_patient
+    if question.is_on_child and each.passage.part:
+        named = names_children(f"{each.passage.part} {each.unit.text}")
+        if fits is False or not (fits or named):
+            return False
     if opposes(question.asked, f"{each.above} {each.unit.text}"):
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):

@@ -6,11 +6,13 @@ from itertools import groupby
 from typing import Final
 
 from tools.drug_database.names.name_keys import Shipped, joined, shipped
-from tools.drug_database.names.query_words import FORMS
+from tools.drug_database.names.query_words import FORMS, TypedQuery
 from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
-from tools.language.vocabulary.populations import YOUNG, Population, speaks_of
+from tools.language.vocabulary.common_words import is_function_word
+from tools.language.vocabulary.populations import MOTHERS, YOUNG, Population, speaks_of
+from tools.language.vocabulary.text_language import language_of
 
 
 class FormWords(Shipped):
@@ -54,6 +56,19 @@ def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     text = f" {' '.join(words)} "
     said = (form for phrase, form in WORDS.phrases.items() if f" {phrase} " in text)
     return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes), *said, *releases]))
+
+
+def form_words(question: TypedQuery, text: str) -> list[str]:
+    """Return the words of ``question`` that may name a form, for ``asked_forms``; ``text`` is what was typed.
+
+    A function word of the text's language is none, unless it is in capitals or ends the text: "im Alter", "5 mg IM".
+    """
+    *words, last = question.words or ("",)
+    language = language_of(text)
+    return [
+        *(word for word in words if word in question.capitals or not is_function_word(word, language)),
+        last,
+    ]
 
 
 def is_form_word(word: str) -> bool:
@@ -191,7 +206,7 @@ def scope_of(
         dosage_forms=label.dosage_forms,
         routes=(named,) if other else label.routes,
         fits=False if other else covers(record, label, forms),
-        not_mentioned=tuple(name for name in populations if not _mentions(label, name)),
+        not_mentioned=tuple(name for name in populations if not _mentions(label, name, populations)),
         no_dose_for=(*forms, *implied) if _without_dose(record, (*forms, *implied)) else (),
     )
 
@@ -209,7 +224,9 @@ def scope_notes(scope: LabelScope | None) -> list[str]:
     return notes
 
 
-def _mentions(label: Label, population: Population) -> bool:
-    text = " ".join(sentence for sentences in label.sections.values() for sentence in sentences)
+def _mentions(label: Label, population: Population, asked: Sequence[Population]) -> bool:
+    """Return whether the label speaks of ``population``; what it says of mothers counts where those are asked of."""
+    apart = [_SECTIONS[mothers] for mothers in MOTHERS if population in YOUNG and MOTHERS.isdisjoint(asked)]
+    text = " ".join(line for section, lines in label.sections.items() if section not in apart for line in lines)
     has_section = bool((section := _SECTIONS.get(population)) and label.sections.get(section))
     return has_section or speaks_of(text, population) or (population in YOUNG and _AGES.search(text) is not None)

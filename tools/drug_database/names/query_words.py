@@ -13,6 +13,8 @@ from tools.language.vocabulary.text_language import with_spanish_and
 LONGEST: Final = 300
 """Characters of the typed text that are looked at; no name of a medicine is longer."""
 FORMS: Final = word_list("forms")
+OFFERED: Final = word_list("offered")
+"""Words by which it is asked in which forms a medicine exists."""
 PRODUCT_WORDS: Final = FORMS | word_list("units")
 NOISE: Final = PRODUCT_WORDS | word_list("asking")
 CONTEXT: Final = word_list("context")

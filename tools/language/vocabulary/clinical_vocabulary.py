@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
-from tools.language.terms import stem
+from tools.language.terms import stem, term
 from tools.language.vocabulary.common_words import LANGUAGES, Language, is_ordinary, ranks
 from tools.language.word_lists import word_entries
 
@@ -90,7 +90,7 @@ def is_known_word(word: str) -> bool:
 
 def ends_sentences(word: str) -> bool:
     """Return whether ``word``, in lower case, is an ordinary or clinical word: it is written without a full stop."""
-    return is_ordinary(word) or stem(word) in _english_stems()
+    return is_ordinary(word) or not _english_stems().isdisjoint((stem(word), term(word)))
 
 
 def is_english(word: str) -> bool:

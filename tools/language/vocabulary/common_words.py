@@ -11,6 +11,8 @@ Language = Literal["en", "de", "es"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 ORDINARY: Final = 10_000
 """Rank up to which a word counts as ordinary."""
+_FUNCTION_WORDS: Final = 160
+"""Rank up to which a word counts as a function word."""
 
 
 @cache
@@ -23,6 +25,11 @@ def ranks(language: Language) -> dict[str, int]:
 def is_ordinary(word: str) -> bool:
     """Return whether ``word``, in lower case, is an ordinary word of one of the languages."""
     return any(ranks(language).get(word, ORDINARY + 1) <= ORDINARY for language in LANGUAGES)
+
+
+def is_function_word(word: str, language: Language) -> bool:
+    """Return whether ``word``, in lower case, is among the most frequent words of ``language``: it has no topic."""
+    return ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS
 
 
 @lru_cache(maxsize=65_536)

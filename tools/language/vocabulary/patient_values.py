@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -38,6 +38,10 @@ _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
 """A bound behind one of these is where a value should be, not where the text applies."""
 _JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
 _MORE_THAN: Final = 1.0001
+_NONE: Final[Mapping[str, str]] = {}
+_PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
+_PERIOD: Final = "period"
+"""Begins the names of the groups that hold a period."""
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 
 
@@ -67,7 +71,10 @@ class _Quantity:
         plausible: In the first unit. A value without a unit is read in the only unit in which it is plausible.
         exact: Whether the units have no other spellings than these.
         alone: Whether a unit tells the quantity without its name.
-        asked: How a question gives the value, where that is not a number with a unit.
+        asked: How a question gives the value, where that is not a number with a unit. ``<period>`` is one of
+            ``periods``, ``<bare>`` means that no unit follows, and other names in such brackets are of ``words``.
+        words: Patterns by the name that ``asked`` has for them.
+        periods: Patterns for the periods in which a question may give it, with their factors to the first unit.
         not_after: What a bound does not follow.
         called: What values of adults in a range, in the first unit, are called; None for no upper end.
         bounds: Whether a text's bounds say for whom it speaks. A blood pressure's are goals, and quoted as asked.
@@ -75,7 +82,8 @@ class _Quantity:
 
     def __init__(
         self, names: str, units: dict[str, float], plausible: tuple[float, float], *,
-        exact: bool = False, alone: bool = False, asked: str = "", not_after: str = "",
+        exact: bool = False, alone: bool = False, asked: Sequence[str] = (), words: Mapping[str, str] = _NONE,
+        periods: Sequence[tuple[str, float]] = (), not_after: str = "",
         called: Sequence[tuple[float, float | None, str]] = (), bounds: bool = True,
     ) -> None:  # fmt: skip
         self.units = {name: factor for unit, factor in units.items() for name in ([unit] if exact else spellings(unit))}
@@ -91,7 +99,12 @@ class _Quantity:
             rf"(?: ?(?P<unit>{unit})|{_OTHER_UNIT})"
         )]  # fmt: skip
         if alone:
-            self.asked.append(re.compile(asked or rf"{number}[ -]?(?P<unit>{unit})"))
+            period = "|".join(f"(?P<{_PERIOD}{place}>{words})" for place, (words, _) in enumerate(periods))
+            parts = {"bare": _OTHER_UNIT, "period": f"(?:{period})"} | {name: f"(?:{words[name]})" for name in words}
+            for pattern in asked or [rf"{number}[ -]?(?P<unit>{unit})"]:
+                written = _PART.sub(lambda found: parts[found[1]], pattern)
+                self.asked.append(re.compile(written))
+        self.periods = {f"{_PERIOD}{place}": factor for place, (_, factor) in enumerate(periods)}
         self.bound = re.compile(
             rf"(?:(?:(?P<down>{BELOW})|(?P<up>{ABOVE}|\b(?:from|ab)\b)) ?)?(?P<name>(?:an? )?{named}(?: of)? )?"
             rf"{not_after}"
@@ -103,7 +116,8 @@ class _Quantity:
     def value_in(self, question: str) -> _Value | None:
         """Return the value that ``question`` gives; one "above 10" is a little more."""
         for match in (found for pattern in self.asked if (found := pattern.search(question))):
-            given, parts = float(match["number"]), match.groupdict()
+            parts = match.groupdict()
+            given = float(match["number"]) * next((self.periods[one] for one in self.periods if parts.get(one)), 1.0)
             units = [parts["unit"]] if parts.get("unit") else list(self.units) or [""]
             amounts = {given * self.units.get(unit, 1) for unit in units}
             likely = [amount for amount in amounts if self.plausible[0] <= amount <= self.plausible[1]]
@@ -163,6 +177,11 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
         if (bounds := _bounds(value.quantity, text))
     ]
     return all(found) if found else None
+
+
+def patient_age(text: str) -> float | None:
+    """Return the age in years that ``text`` gives."""
+    return next((value.amount for value in _values(text) if value.quantity is _QUANTITIES[0]), None)
 
 
 def gives_values(question: str) -> bool:

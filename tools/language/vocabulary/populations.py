@@ -1,27 +1,48 @@
 """The words by which questions and sources name groups of patients, in English, German and Spanish."""
 
+import math
 import re
 from typing import Final, Literal
+
+from tools.language.vocabulary.patient_values import patient_age
 
 Population = Literal["children", "infants", "adolescents", "older patients", "pregnancy", "breastfeeding"]
 _YEARS_OLD: Final = r"[ -]?(?:y/?o|(?:yr|year)s?[ -]old|jährige?\w?)\b"
 _AGE_UNDER_18: Final = rf"\b(?:[1-9]|1[0-7]){_YEARS_OLD}"
 _AGE_OF_ADOLESCENTS: Final = rf"\b1[2-7]{_YEARS_OLD}"
 _AGE_OVER_65: Final = rf"\b(?:6[5-9]|[7-9]\d|1[01]\d){_YEARS_OLD}"
+_AGES_OF: Final[dict[Population, tuple[float, float]]] = {
+    "infants": (0, 1),
+    "children": (1, 18),
+    "older patients": (65, math.inf),
+}
+"""In years, from the first up to the second."""
+_ORDINAL: Final = (
+    r"(?:first|1st|second|2nd|third|3rd|last|erste\w?|zweite\w?|dritte\w?|letzte\w?|1\.|2\.|3\."
+    r"|primer|segundo|tercer|último)"
+)
 _WORDS: Final[dict[Population, str]] = {
-    "children": r"\b(?:child(?:ren|hood)?(?![-–\s]+(?:pugh|turcotte))|kids?|toddlers?|pa?ediatric\w*|kinder[ns]?"
-    rf"|niñ[oa]s?|pediátric[oa]s?)\b|{_AGE_UNDER_18}",
-    "infants": r"\b(?:infants?|bab(?:y|ies)|neonat\w+|newborns?|säuglinge?n?|neugeborene\w?|lactantes?)\b",
-    "adolescents": rf"\b(?:adolescen\w+|teen(?:ager)?s?|jugendliche\w?)\b|{_AGE_OF_ADOLESCENTS}",
-    "older patients": r"\b(?:elderly|geriatric|older (?:adults?|patients?|people)|aged 65|ältere\w?|ancianos?)\b"
+    "children": r"\b(?:child(?:ren|hood)?(?![-–\s]+(?:pugh|turcotte))|kids?|toddlers?|boys?|girls?"
+    r"|pa?ediatric\w*|(?:klein|schul)?kind(?:er[ns]?|es(?:alters?)?)"
+    r"|(?:ein(?:em)?|das|dem|beim) kind|niñ[oa]s?|pediátric[oa]s?)\b"
+    rf"|{_AGE_UNDER_18}",
+    "infants": r"\b(?:infants?|bab(?:y|ies)|neonat\w+|newborns?|säuglinge?n?|säuglingsalters?|neugeborene\w?"
+    r"|lactantes?|beb[eé]s?|recién nacid[oa]s?)\b",
+    "adolescents": rf"\b(?:adolescen\w+|teen(?:ager)?s?|jugendliche\w?|jugendalters?)\b|{_AGE_OF_ADOLESCENTS}",
+    "older patients": r"\b(?:elderly|geriatri\w+|older (?:adults?|patients?|people)|aged 65|(?:old|advanced) age"
+    r"|seniors?|ältere\w?|(?:hoch)?betagte\w?|senior(?:en|innen)"
+    r"|(?:im|(?:hohe|höhere|fortgeschrittene)[mns]) (?:lebens)?alter(?! von)"
+    r"|ancian[oa]s?|edad avanzada|(?:adult[oa]s|personas) mayores)\b"
     rf"|{_AGE_OVER_65}",
-    "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|trimesters?|(?:child-?bearing|reproductive) (?:age|potential)"
+    "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|(?:child-?bearing|reproductive) (?:age|potential)"
+    rf"|(?:{_ORDINAL} )?(?:trimesters?|trimenon\w*|trimestres?|schwangerschaftsdrittel\w*)"
     r"|schwanger\w*|gebärfähig\w*|embaraz\w+|edad fértil)\b|\b[1-4]?\d ?/ ?40\b",
     "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
     r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
 WITH_THEIR_MOTHERS: Final[frozenset[Population]] = frozenset({"infants"})
 """A question that names them may be on their mothers, who are pregnant or breastfeed."""
+MOTHERS: Final[frozenset[Population]] = frozenset({"pregnancy", "breastfeeding"})
 YOUNG: Final[tuple[Population, ...]] = ("children", "infants", "adolescents")
 NAMED: Final[dict[Population, re.Pattern[str]]] = {
     name: re.compile(pattern, re.IGNORECASE) for name, pattern in _WORDS.items()
@@ -31,6 +52,7 @@ UNDER_18: Final = "|".join(_WORDS[name] for name in YOUNG)
 """A pattern of what names patients under 18 years."""
 _AGE_OF_A_CHILD: Final = (
     r"\b(?:at|from|over|aged|above) (?:[1-9]|1[0-7])(?: to \d+)? years|\b(?:[1-9]|1[0-7]) years (?:and|or) older"
+    r"|\b(?:from|aged) \d+ (?:month|week)s?\b|\b\d+ (?:months|weeks) (?:and older|or older|of age)"
     r"|\b(?:to|until|under|below|before) (?:[1-9]|1[0-7]) years (?:of age|old)"
 )
 _SAID_OF_CHILDREN: Final = re.compile(f"{UNDER_18}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
@@ -45,6 +67,13 @@ _SAID_OF_OLDER: Final = re.compile(
 def populations_in(text: str) -> tuple[Population, ...]:
     """Return the groups of patients that ``text`` names."""
     return tuple(name for name, pattern in NAMED.items() if pattern.search(text))
+
+
+def populations_asked(question: str) -> tuple[Population, ...]:
+    """Return the groups of patients that ``question`` names, or to which the age belongs that it gives."""
+    age = patient_age(question)
+    of_age: list[Population] = [name for name, (low, high) in _AGES_OF.items() if age is not None and low <= age < high]
+    return tuple(dict.fromkeys((*populations_in(question), *of_age)))
 
 
 def names_children(text: str) -> bool:

@@ -1,0 +1,43 @@
+"""Medicines that a question names as the cause of an allergy: the patient does not take them."""
+
+import re
+from typing import Final
+
+from tools.drug_database.names.name_keys import word_list
+from tools.drug_database.names.query_words import NOISE
+from tools.language.folding import fold_name
+from tools.language.vocabulary.common_words import LANGUAGES, is_function_word
+
+_ALLERGY: Final = "|".join(sorted(word_list("allergy"), key=len, reverse=True))
+_WORD: Final = r"[^\W\d_][\w/-]{2,}"
+_AND: Final = "and|or|und|oder|y|o"
+_TO: Final = r"(?:to|of|gegen|gegenüber|auf|von|al?)(?: (?:an?|the|all|any|other|die|den|das|el|la|los|las))?"
+_BEHIND: Final = re.compile(
+    rf"\b(?:{_ALLERGY})(?: reactions?)? {_TO} (?P<names>{_WORD}(?: (?!(?:{_AND}) ){_WORD})?)"
+    rf"(?: (?:{_AND}) (?P<other>{_WORD}))?",
+    re.IGNORECASE,
+)
+"""``allergic to aspirin``."""
+_BEFORE: Final = re.compile(
+    rf"\b(?P<names>[^\W\d_][\w/]{{2,}}?)(?P<other>)[ -]?(?!anaph)(?:{_ALLERGY})\b"
+    r"(?!-type| (?:reactions?|rhinitis|conjunctivitis))",
+    re.IGNORECASE,
+)
+"""``penicillin allergy``, ``Penicillinallergie``."""
+
+
+def without_allergens(text: str) -> str:
+    """Return ``text`` without the names of what it says somebody is allergic to."""
+    return _BEFORE.sub(_left, _BEHIND.sub(_left, text))
+
+
+def _left(found: re.Match[str]) -> str:
+    """Return what a match holds behind the names; all of it where there is none."""
+    names, other = found["names"].split(), found["other"] or ""
+    named = next((place for place, word in enumerate(names) if _is_no_name(word)), len(names))
+    rest = [*names[named:], *([other] if named < len(names) or _is_no_name(other) else [])]
+    return f" {' '.join(rest)}" if named else found[0]
+
+
+def _is_no_name(word: str) -> bool:
+    return fold_name(word) in NOISE or any(is_function_word(word.lower(), language) for language in LANGUAGES)
