@@ -366,10 +366,11 @@ async def test_the_dose_that_is_asked_beside_signs_of_an_overdose_is_given(
     assert "metoprolol, dosage:" in text_of(events)
 
 
+@pytest.mark.parametrize("what", ["Toddler swallowed a DOAC an hour ago", "DOAC overdose an hour ago"])
 async def test_a_notice_does_not_hide_what_the_guidelines_hold(
-    drugs: DrugDatabase, server: str, redis_url: str
+    drugs: DrugDatabase, server: str, redis_url: str, what: str
 ) -> None:
-    question = "Toddler swallowed a DOAC an hour ago, is activated charcoal given?"
+    question = f"{what}, is activated charcoal given?"
     async with agent_with(drugs, server, redis_url, guideline=CHARCOAL) as agent:
         events = await consult(agent, question)
     assert notices(events) == [TEXTS["en"]["exposure"]]

@@ -34,7 +34,7 @@ _BESIDE: Final = frozenset({"with", "by", "durch", "mit", "con", "por"})
 _TOPIC, _CARE, _ANTIDOTE = (re.compile(rf"\b{_any(kind)}", re.IGNORECASE) for kind in ("topic", "care", "antidote"))
 _TOXIC, _LEVEL = (re.compile(_any(kind), re.IGNORECASE) for kind in ("toxic", "level"))
 _REVERSES: Final = re.compile(rf"\b{_any('reverses')}\b(.*)", re.IGNORECASE)
-_SPEAKS: Final = re.compile(_any("overdose", "toxicity", "toxic", "antidote", "reverses"), re.IGNORECASE)
+_SPEAKS: Final = re.compile(_any("overdose", "ingestion", "toxicity", "toxic", "antidote", "reverses"), re.IGNORECASE)
 
 
 def speaks_of_overdose(text: str) -> bool:
