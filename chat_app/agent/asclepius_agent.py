@@ -30,7 +30,7 @@ from chat_app.safety.emergency_notice import emergency_notice
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
 from tools.drug_database.labels.overdosage_output import ABOVE
-from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote
+from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput

@@ -22,7 +22,7 @@ from chat_app.safety.withheld_doses import without_doses
 from scripts.train_emergencies import EMERGENCIES, EXPOSURES, TRAINING, cross_validated, sentence_variants, train
 from tests.unit.test_page_painter import ENDED, STARTED, painter
 from tools.drug_database.importers import demo
-from tools.drug_database.labels.overdosage_wording import asked_of_overdose
+from tools.drug_database.names.overdosage_wording import asked_of_overdose
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
 

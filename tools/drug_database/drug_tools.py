@@ -15,9 +15,9 @@ from tools.drug_database.labels.overdosage_output import (
     note,
     overdosage_result,
 )
-from tools.drug_database.labels.overdosage_wording import dose_clauses, told_beside_dose
 from tools.drug_database.labels.record_rendering import label_result, tool_result
 from tools.drug_database.names.name_keys import record_key
+from tools.drug_database.names.overdosage_wording import dose_clauses, told_beside_dose
 from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid

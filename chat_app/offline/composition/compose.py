@@ -34,8 +34,8 @@ from chat_app.offline.reading.evidence import Evidence, EvidencePassage, Evidenc
 from chat_app.offline.wire.model import Answer
 from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.labels.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.drug_database.labels.pair_notes import PACKAGE
+from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.language.quotable_units import Table, Unit, units
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of

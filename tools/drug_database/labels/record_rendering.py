@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from tools.drug_database.labels.label_scope import doses_for, scope_notes
-from tools.drug_database.labels.overdosage_wording import speaks_of_overdose
 from tools.drug_database.names.name_keys import joined
+from tools.drug_database.names.overdosage_wording import speaks_of_overdose
 from tools.drug_database.records.drug_record import (
     DOSE_SECTIONS,
     SECTION_TITLES,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Final
 
-from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import DATA
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.word_lists import word_list
@@ -97,7 +97,8 @@ def _to_stop_word(words: Iterable[str]) -> list[str]:
 
 def _names(words: Sequence[str]) -> bool:
     """Return whether ``words`` name a medicine or class, or hold an unknown word, which may be a name."""
-    return label_terms().names_any(" ".join(words)) or not all(is_known_word(word.lower()) for word in words)
+    named = aliases().drug_class(" ".join(words))
+    return named is not None or not all(is_known_word(word.lower()) for word in words)
 
 
 def _is_organ(words: Sequence[str]) -> bool:
