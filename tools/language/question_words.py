@@ -54,8 +54,7 @@ def _frequent(expansion: QueryExpansion, most: int) -> frozenset[str]:
 def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansion: QueryExpansion) -> list[str]:
     """Return the question's terms without "first-line" and without asking words that no passage holds."""
     held = {term for passage in passages for term in passage}
-    known = terms(" ".join(one.asked for one in expansion.expansions))
-    asking = _ASKING.union(set(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS)))).difference(known))
+    asking = _ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
     first_line = _first_line(question)
     return [
         term for term in question if term not in first_line and (term in held or without_accents(term) not in asking)

@@ -19,7 +19,6 @@ _SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
 PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
 """A word for the patient, which is no topic."""
 _RESULT: Final = ("score", "value", "wert")
-"""Place in a list of the most frequent words up to which a foreign word counts as one without a topic."""
 _AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount with its number a day."""
