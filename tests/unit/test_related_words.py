@@ -27,6 +27,13 @@ def test_opposites_and_parts_of_phrases_are_not_related(word: str, other: str) -
     assert term_set(other) not in related_forms(term(word))
 
 
+@pytest.mark.parametrize(
+    ("word", "phrase"), [("epilepsy", "seizure disorder"), ("weaning", "withdraw gradually"), ("copd", "emphysema")]
+)
+def test_words_of_questions_are_related_to_those_of_labels(word: str, phrase: str) -> None:
+    assert term_set(phrase) in related_forms(term(word))
+
+
 def test_the_file_holds_terms_of_known_words_alone() -> None:
     known = {term(word) for word in ranks("en")}
     keys = [line.partition("\t")[0] for line in FILE.read_text(encoding="utf-8").splitlines()]

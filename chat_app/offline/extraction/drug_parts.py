@@ -70,6 +70,8 @@ _USED: Final = re.compile(
 """Whether something may be used: the verb only asks."""
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on what a medicine may do; what labels say of a pair is quoted from these."""
+CAUTIONS: Final = HARMS - {"interactions"}
+"""Sections that tell who must not have a medicine, or needs care with it."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 

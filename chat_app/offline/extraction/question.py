@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, RECORD_TERMS, asked_sections, words_of_use
+from chat_app.offline.extraction.drug_parts import (
+    ASKING,
+    CAUTIONS,
+    ORGAN_DOSES,
+    RECORD_TERMS,
+    asked_sections,
+    words_of_use,
+)
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
@@ -130,6 +137,11 @@ class Question:
     def is_on_child(self) -> bool:
         """Whether the patient is under 18 years old, and neither pregnant nor breastfeeding."""
         return not self.populations.isdisjoint(YOUNG) and self.populations.isdisjoint(MOTHERS)
+
+    @property
+    def searched_sections(self) -> frozenset[str]:
+        """The sections of a label that are asked for, or that tell whether the patient can have the medicine."""
+        return self.sections or (CAUTIONS if self.medicines and self.circumstances else frozenset())
 
     @property
     def asks_time(self) -> bool:

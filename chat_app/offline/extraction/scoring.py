@@ -42,7 +42,7 @@ class Features(NamedTuple):
     label: float
     """1 for a sentence of a label."""
     section: float
-    """1 for a sentence of a label's section that the question asks for."""
+    """1 for a sentence of a label's section in ``Question.searched_sections``."""
     aside: float
     """1 where the question names a drug and the unit is about none of those that it names."""
     group: float
@@ -191,7 +191,7 @@ def _features(
         row=float(bool(each.first)),
         rank=each.passage.rank / 10,
         label=float(bool(each.passage.part)),
-        section=float(each.passage.part in question.sections),
+        section=float(each.passage.part in question.searched_sections),
         aside=float(aside),
         group=question.on_group(f"{each.passage.section} {each.unit.heading} {each.unit.text}"),
     )

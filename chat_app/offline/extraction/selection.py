@@ -135,10 +135,11 @@ def _on_patients(
 ) -> dict[int, Scored]:
     """Return what each label says first of the asked patients if nothing of it was chosen, and the rest of a section.
 
-    An asked section on these patients is quoted whole within ``words``: each of its sentences has its own bounds.
+    A boxed warning on these patients is always quoted, and an asked section on them whole within ``words``: each of its
+    sentences has its own bounds.
     """
     on_patients = [each for each in (*chosen.values(), *ranked) if _is_on_patients(question, each)]
-    said = [each for each in on_patients if each.place in chosen]
+    said = [each for each in on_patients if each.place in chosen or each.passage.part == "boxed_warning"]
     first = {each.passage.document: each for each in reversed(on_patients)}
     said += [each for each in first.values() if each.place not in chosen]
     found = {one.place: one for each in said for one in _together(each, placed)}
