@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.language.terms import terms, usual_form
+from tools.language.vocabulary.clinical_vocabulary import translations
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,14 @@ def test_the_usual_form_of_a_usual_form_is_itself(word: str) -> None:
 def test_the_name_of_a_score_is_no_ordinary_word(written: str) -> None:
     assert terms(written) == ["childpugh", "pugh", "b"]
     assert terms("a child with Graves disease") == ["child", "gravesdiseas", "diseas"]
+
+
+@pytest.mark.parametrize(("form", "word"), [("rose", "rise"), ("fell", "fall"), ("lost", "loss"), ("begun", "begins")])
+def test_irregular_forms_are_one_term(form: str, word: str) -> None:
+    assert terms(form) == terms(word)
+
+
+def test_a_second_line_is_no_alternative_of_anything() -> None:
+    found = [term for one in translations(["second", "line", "treatment", "of", "gout"], "en") for term in one.terms]
+    assert "alternative" not in found
+    assert found

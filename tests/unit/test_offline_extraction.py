@@ -762,27 +762,37 @@ def test_a_shared_risk_follows_the_note_that_marks_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "noted"),
+    ("question", "said", "noted"),
     [
-        ("adrug vs bdrug sleep", False),
-        ("does adrug help sleep more than bdrug", False),
-        ("adrug or bdrug for sleep", False),
-        ("difference between adrug and bdrug in sleep", False),
-        ("sleep on adrug and bdrug", True),
-        ("is adrug or bdrug better together", True),
-        ("bdrug dose in adrug overdose", False),
-        ("bdrug for adrug poisoning", False),
-        ("bdrug to reverse adrug", False),
+        ("adrug vs bdrug sleep", False, False),
+        ("does adrug help sleep more than bdrug", False, False),
+        ("adrug or bdrug for sleep", False, False),
+        ("adrug or bdrug?", False, False),
+        ("Adrug oder Bdrug?", False, False),
+        ("¿Es mejor adrug o bdrug?", False, False),
+        ("adrug 5 mg daily or rather bdrug for sleep", False, False),
+        ("adrug rather than bdrug for sleep?", False, False),
+        ("difference between adrug and bdrug in sleep", False, False),
+        ("change from adrug to bdrug for sleep", True, False),
+        ("sleep on adrug and bdrug", True, True),
+        ("adrug and bdrug for sleep or pain", True, False),
+        ("is adrug safe in bdrug patients or should I stop it", True, False),
+        ("is adrug or bdrug better together", True, True),
+        ("bdrug dose in adrug overdose", True, False),
+        ("bdrug for adrug poisoning", True, False),
+        ("bdrug to reverse adrug", True, False),
     ],
 )
-def test_medicines_that_are_compared_or_treat_an_overdose_are_no_combination(question: str, *, noted: bool) -> None:
+def test_medicines_that_are_compared_or_treat_an_overdose_are_no_combination(
+    question: str, *, said: bool, noted: bool
+) -> None:
     rows = [
         pair_row("adrug", "bdrug", "contraindicated", "Contraindicated with bdrug."),
         pair_row("bdrug", "adrug", None, "Bdrug causes sedation."),
     ]
     output = checked({"medicines": ["adrug", "bdrug"], "note": "Both share a risk."}, rows=rows)
     answer = compose(question, gather([output])).text
-    assert "Contraindicated with bdrug." in answer
+    assert ("Contraindicated with bdrug." in answer) == said
     assert ("Both share a risk." in answer, "Bdrug causes sedation." in answer) == (noted, noted)
 
 
@@ -1003,7 +1013,8 @@ def test_what_was_asked_comes_with_every_contraindication_of_the_pair() -> None:
     answer = asked_of_two("How do I switch from betadrug to alphadrug?")
     assert "Alphadrug is contraindicated with betadrug." in answer
     assert "Betadrug must not be given with alphadrug." in answer
-    assert answer.count("in study") == 3
+    assert "in study" not in answer
+    assert asked_of_two("renal dosing of alphadrug and betadrug").count("in study") == 3
 
 
 def test_a_question_how_often_is_answered_by_a_time() -> None:

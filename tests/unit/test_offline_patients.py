@@ -41,7 +41,10 @@ def order(text: str, *parts: str) -> bool:
     ("text", "denied", "states"),
     [
         ("INR 12 but not bleeding, what now?", {"bleed"}, set()),
-        ("adults without heart failure or asthma", {"heart", "failur"}, {"heart", "failur"}),
+        ("adults without heart failure or asthma", {"heart", "failur", "asthma"}, {"heart", "failur", "asthma"}),
+        ("without moderate to severe asthma or gout", *[{"moder", "sever", "asthma", "gout"}] * 2),
+        ("no fever or cough in asthma", {"fever", "cough"}, set()),
+        ("adults without asthma or is it gout", {"asthma"}, {"asthma"}),
         ("a non-severe pneumonia", {"sever"}, {"sever"}),
         ("she can't tolerate metformin", {"toler"}, set()),
         ("Patienten ohne Fieber, keine Blutung", {"fieber", "blutung"}, {"fieber"}),
@@ -222,3 +225,42 @@ def test_of_a_medicine_that_is_not_loaded_no_other_ones_dose_is_quoted() -> None
     assert "metformin" not in text
     assert "with plaxiol. [2]" in text
     assert note in text
+
+
+def test_a_ban_on_stopping_is_no_ban_on_use() -> None:
+    stop, use = "Zorbatin must not be stopped abruptly in plaxia.", "Zorbatin in plaxia is avoided."
+    assert order(answer("When should zorbatin not be used in plaxia?", stop, use), use, stop)
+    assert order(answer("When should zorbatin not be stopped in plaxia?", use, stop), stop)
+    assert order(answer("Wann darf man in plaxia kein zorbatin geben?", stop, use), use, stop)
+
+
+def test_a_sentence_on_another_medicine_does_not_lead_the_answer_on_the_asked_one() -> None:
+    other = "Reversal in major bleeding on warfarin is with vitamin K."
+    asked = (
+        f"Where the bleeding is major, {RECORD['generic_name']} and anything else that the patient takes is stopped."
+    )
+    label = {"dosage": ["It is taken twice."]}
+    passage = f"Stop the plaxase inhibitor first.\n{other}"
+    text = answer(f"{RECORD['generic_name']} reversal in major bleeding", passage, asked, **label)
+    assert order(text, asked, other)
+
+
+def test_a_medicine_asked_for_a_group_is_one_said_of_it_and_bans_for_the_group_are_quoted() -> None:
+    long = "after a talk about everything that the nurse and the others in the house have to say on it"
+    rows = [f"In plaxia, start {name} with {dose} mg {long}." for dose, name in enumerate(("ramipril", "losartan"), 5)]
+    more = [f"In plaxia, {name} may start in pregnancy {long}." for name in ("methyldopa", "nifedipine", "labetalol")]
+    ban = "Lisinopril is avoided in plaxia in pregnancy."
+    text = answer("Which drug do I start in plaxia in pregnancy?", *rows, *more, ban)
+    assert order(text, more[0], ban)
+    assert not any(0 <= text.find(row) < text.find(ban) for row in rows)
+
+
+def test_a_limit_is_quoted_with_the_sentence_that_it_limits() -> None:
+    text = answer("Should I stop zorbatin?", "In plaxia it goes on. Do not stop zorbatin then.", "Zorbatin is costly.")
+    assert order(text, "In plaxia it goes on.", "Do not stop zorbatin then.")
+
+
+@pytest.mark.parametrize("treatment", ["an SGLT2 inhibitor", "a GLP-1 receptor agonist", "a DPP-4 inhibitor"])
+def test_a_class_is_a_medicine_that_is_asked_for(treatment: str) -> None:
+    said = f"In plaxia, offer {treatment} early."
+    assert order(answer("which drug in plaxia?", "Plaxia is common in the north.", said), said, "Plaxia is common")

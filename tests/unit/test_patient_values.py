@@ -193,3 +193,10 @@ def test_a_value_outside_its_range_is_named(question: str, called: list[tuple[st
 
 def test_the_numbers_of_a_blood_pressure_stay_in_the_question() -> None:
     assert "140/90" in without_values("Which home BP corresponds to 140/90 in clinic?")
+
+
+def test_a_column_of_goals_says_nothing_of_the_next_one() -> None:
+    row = ["Drug Omalizumab", "Target IgE", "Age ≥ 6 years"]
+    assert fits_patient("which biologic for an 8-year-old", row) is True
+    assert fits_patient("which biologic for a 4-year-old", row) is False
+    assert fits_patient("8-year-old", "Target age ≥ 6 years") is None

@@ -110,3 +110,11 @@ def test_what_is_under_a_numbered_heading_has_it_above() -> None:
     assert [(unit.heading, unit.text) for unit in found] == [
         ("Exceptions and cautions", "Do not give naproxen in heart failure.")
     ]
+
+
+def test_a_condition_with_a_pronoun_is_read_with_the_sentence_before() -> None:
+    before = "Start zorbatin after a flare."
+    after = "If flares are frequent, it can be started at once."
+    assert [unit.text for unit in units(f"{before} {after}")] == [f"{before} {after}"]
+    named = after.replace("it can", "zorbatin can")
+    assert [unit.text for unit in units(f"{before} {named}")] == [before, named]

@@ -24,6 +24,7 @@ _GOES_ON: Final = re.compile(
 _CONTINUES: Final = re.compile(
     r"^(?:then|next|after that|afterwards|thereafter|subsequently|finally|lastly|(?:second|third|fourth|last)(?:ly)?,"
     r"|otherwise|instead(?! of)|(?:if|when) (?:not|so|it|they|this|these|he|she)"
+    r"|(?:if|when|falls|wenn) [^,.;]{1,60}, (?:it|they|this|these|he|she|er|sie|es)"
     r"|dann|danach|anschließend|schließlich|zuletzt|sonst|andernfalls|stattdessen"
     r"|(?:falls|wenn) (?:nicht|ja|er|sie|es|dies|diese))\b",
     re.IGNORECASE,

@@ -16,7 +16,7 @@ from chat_app.offline.calculating.other_scores import other_scores
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft, table_of
 from chat_app.offline.composition.pairs import add_pairs, asks_combination, of_follow_up, pair_sentences
-from chat_app.offline.extraction.candidates import with_caption
+from chat_app.offline.extraction.candidates import names_others, with_caption
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
@@ -41,6 +41,8 @@ from tools.language.vocabulary.patient_values import gives_values, with_told_val
 from tools.language.vocabulary.text_language import language_of
 
 _SENTENCES: Final = re.compile(r"(?<=\w\.) ")
+_CLEARLY: Final = 0.3
+"""By so much the first of several quotes scores better than the others to lead the answer."""
 _MOST_BESIDE: Final = 2
 """The closest sentences of guidelines below what labels say of a pair, which may not be what was asked."""
 
@@ -169,7 +171,7 @@ def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bo
         quotes = quotes[:_MOST_BESIDE] if on_pair else []
     if not quotes:
         return
-    quotes = _in_order(quotes, asked.sections)
+    quotes = _in_order(quotes, asked)
     best = quotes[0]
     sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
     if beside:
@@ -207,19 +209,19 @@ def _says_more(quote: Scored, text: str) -> bool:
 
 
 def _leads(quotes: Sequence[Scored]) -> bool:
-    """Return whether the first of several quotes is better than all others and can be read without its neighbours."""
+    """Return whether the first of several quotes is clearly better than the others, and readable without neighbours."""
     first, *others = quotes
     alone = not (first.unit.table or first.unit.leans or first.unit.leads)
-    if not others or first.passage.title or not alone or others[0].unit.limits:
+    if not others or first.passage.title or not alone or others[0].unit.limits or not first.is_on_subject:
         return False
-    return first.fits or all(first.score > other.score for other in others)
+    return all(first.score >= other.score + _CLEARLY for other in others)
 
 
-def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
+def _in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
     """Sort quotes by source and group, the best first, and the rows of a table in its order.
 
-    Fitting bounds come first, then what is said of the asked group of patients, then asked sections that answer or give
-    the doses for a failing organ, then the score.
+    What names only other medicines comes last. Fitting bounds come first, then what is said of the asked group of
+    patients, then asked sections that answer or give the doses for a failing organ, then the score.
     """
     placed = {quote.place: quote for quote in quotes}
 
@@ -231,10 +233,11 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
 
-    def order(quote: Scored) -> tuple[bool, bool, bool, bool, float]:
+    def order(quote: Scored) -> tuple[bool, bool, bool, bool, bool, float]:
         part = quote.passage.part
-        leads = part in sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
-        return (quote.is_aside, not quote.fits, quote.features.group <= 0, not leads, -quote.score)
+        leads = part in asked.sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
+        others = bool(asked.medicines) and names_others(asked, quote.unit)
+        return (quote.is_aside, others, not quote.fits, quote.features.group <= 0, not leads, -quote.score)
 
     ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))

@@ -10,10 +10,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain, count
+from itertools import count
 from typing import Final
 
 from chat_app.offline import phrases
+from chat_app.offline.composition.alternatives import alternatives, asks_change, names_in, tells_together
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.extraction.drug_parts import HARMS, label_passages
 from chat_app.offline.extraction.question import Question
@@ -25,24 +26,10 @@ from tools.drug_database.labels.interactions import tells_combination
 from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
 from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
-from tools.drug_database.names.foreign_names import english_forms, international_key
-from tools.drug_database.names.query_words import JOINING, understand, with_joining_words
+from tools.drug_database.names.query_words import JOINING, understand
 from tools.language.folding import fold_name
 from tools.language.quotable_units import Unit, term_set, units
-from tools.language.vocabulary.clinical_vocabulary import translations
-from tools.language.vocabulary.text_language import language_of
 
-_INSTEAD: Final = re.compile(
-    r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
-    r"|compar\w*|differ\w*|equiv\w*|equipoten\w*|potency|aquiv\w*|unterschied\w*|diferen\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
-    r"|vergleich\w*|cambi\w*|en lugar|en vez)\b"
-)
-_BESIDE: Final = (
-    "with|on|plus|add|added|adding|while|alongside|takes|taking|take|receives|receiving|using"
-    "|mit|unter|neben|zu|nimmt|einnimmt|bekommt|erhalt|con|toma|tomando"
-)
-"""Words before a medicine that is taken beside another."""
-_CHOICE: Final = "or|oder|than|als|vs|versus|better|besser|mejor|safer|safest|sicherer|preferred|bevorzugt"
 _WAIT: Final = re.compile(
     r"(?=.*\b(?:minute|hour|day|week)s?\b).*\b(?:after|apart|before|pass|separate|until|within)\b", re.IGNORECASE
 )
@@ -71,9 +58,14 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     said = [record for pair in evidence.pairs for record in pair.said if record.severity]
     lines = (line for one in said for lines in one.label.values() for line in lines)
     waits = question.asks_time and any(map(_WAIT.search, lines))
-    if waits or question.names_alone or _names_only(question.text, _names(question, evidence)):
+    if waits:
         return True
-    together = _tells_together(question, evidence)
+    apart = alternatives(question, evidence)
+    if all(pair in apart for pair in evidence.pairs):
+        return False
+    if question.names_alone or _names_only(question.text, names_in(question, evidence)):
+        return True
+    together = tells_together(question, evidence)
     if together is not None:
         return together
     # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
@@ -102,41 +94,9 @@ def of_follow_up(
     return replace(selection, quotes=quotes, answers=True), evidence.contraindicated_alone(), True
 
 
-def _names(question: Question, evidence: Evidence) -> set[str]:
-    """Return the names of what was found, folded, with the German or Spanish words of ``question`` that mean them."""
-    typed = (lookup.also_named for lookup in evidence.lookups)
-    names = {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs), *typed))} - {""}
-    words = understand(question.text).words
-    known = {word for name in names for word in name.split()}
-    keys = set(map(international_key, known | names)) - {""}
-    meant = {word for word in words if not keys.isdisjoint(map(international_key, (word, *english_forms(word))))}
-    for one in translations(words, language_of(question.text)):
-        if any(known.issuperset(fold_name(term).split()) for term in one.terms):
-            meant.add(" ".join(words[one.start : one.end]))
-    return names | meant - JOINING
-
-
-def _tells_together(question: Question, evidence: Evidence) -> bool | None:
-    """Return whether ``question`` says that medicines are taken together, or compares them; None if it says neither."""
-    text = fold_name(with_joining_words(question.text).replace("&", " plus "))
-    name = f"(?:{'|'.join(map(re.escape, sorted(_names(question, evidence), key=len, reverse=True)))})(?:s|e|en)?"
-    if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
-        return False
-    # Beside a third one, two are alternatives of which each is taken with it.
-    alone = "" if len({one for pair in evidence.pairs for one in pair.names}) > 2 else rf"(?! (?:{_CHOICE}) )"
-    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b{alone}", text):
-        return True
-    return False if re.search(rf"\b(?:{_CHOICE})\b|\b(?:than|als) {name}\b", text) else None
-
-
 def _names_only(text: str, names: Collection[str]) -> bool:
     """Return whether ``text`` says nothing beside ``names``, which are folded."""
     return JOINING.union(*(name.split() for name in names)).issuperset(understand(text).words)
-
-
-def _are_alternatives(question: Question, pair: Pair) -> bool:
-    name = f"(?:{'|'.join(map(re.escape, map(fold_name, pair.names)))})"
-    return re.search(rf"\b{name}(?:s|e|en)? (?:{_CHOICE}) {name}", fold_name(question.text)) is not None
 
 
 def add_pairs(
@@ -146,21 +106,25 @@ def add_pairs(
 
     Graver ``warnings`` of the patient's state come before them, others after. A time that is asked for comes first.
     A risk that labels share has no severity: it follows the note that marks it. In an overdose, and where medicines are
-    compared, only what labels say of one another is the subject.
+    compared, only what labels say of one another is the subject. Alternatives are no combination: only where one
+    replaces the other, a contraindication counts.
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
     rescues = evidence.on_overdose or _RESCUES.search(fold_name(question.text))
     together = understand(question.text).asks_together
-    compared = not together and _tells_together(question, evidence) is False
+    compared = not together and tells_together(question, evidence) is False
+    apart = alternatives(question, evidence)
+    changes = asks_change(question)
     levels = (_LEVELS.get(one.severity, _NONE) for pair in evidence.pairs for one in pair.said)
     gravest = min(levels, default=_NONE)
     draft.quotes(sorted((one for one in warnings if _level(one) < gravest), key=_level))
     for pair in evidence.pairs:
-        stated = replace(pair, said=tuple(one for one in pair.said if one.severity))
+        severities = {CONTRAINDICATED} if pair in apart and not question.asks_time else _LEVELS.keys()
+        stated = replace(pair, said=tuple(one for one in pair.said if one.severity in severities))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
-        draft.quotes(_statements(draft, stated, aside=aside, timed=question.asks_time))
-        apart = rescues or compared or (not together and _are_alternatives(question, pair))
-        if len(pair.names) > 1 and apart:
+        if changes or pair not in apart:
+            draft.quotes(_statements(draft, stated, aside=aside, timed=question.asks_time))
+        if len(pair.names) > 1 and (rescues or compared or pair in apart):
             continue
         if pair.note and shared.said:
             _noted(draft, pair.note, [pair.names])

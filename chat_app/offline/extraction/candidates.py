@@ -97,17 +97,17 @@ def _cells(unit: Unit) -> list[str]:
 def on_others(question: Question, candidates: Sequence[Candidate]) -> frozenset[int]:
     """The places of units that are about no drug of the question, and about no class of it.
 
-    A unit is about a drug that it or the words above it name, or that its passage named last. Where a row of a table
-    names one, the other rows are about other drugs. So is a unit that names another drug, or whose table's caption
-    does, below its class alone.
+    A unit is about a drug that it or the words above it name, or that its section of the passage named last. Where a
+    row of a table names one, the other rows are about other drugs. So is a unit that names another drug, or whose
+    table's caption does, below its class alone.
     """
     tables = {each.unit.table for each in candidates if _named(question.subjects, each.unit.text)}
     others: set[int] = set()
-    passage: EvidencePassage | None = None
+    section: tuple[int, str] | None = None
     about = False
     for place, each in enumerate(candidates):
-        about = about and each.passage is passage
-        passage = each.passage
+        about = about and section == (id(each.passage), each.unit.heading)
+        section = id(each.passage), each.unit.heading
         another = (
             each.unit.table is not None and each.unit.table in tables and not _named(question.medicines, each.above)
         ) or (
@@ -129,6 +129,12 @@ def _names_medicine(text: str) -> bool:
 def names_any(unit: Unit) -> bool:
     """Return whether a unit, or its table's caption, names a medicine or a class of medicines."""
     return label_terms().names_any(with_caption(unit))
+
+
+def names_others(question: Question, unit: Unit) -> bool:
+    """Return whether a unit names medicines, but no asked one and no class of it."""
+    text = with_caption(unit)
+    return _names_medicine(text) and not _named(question.subjects, text)
 
 
 def with_caption(unit: Unit) -> str:

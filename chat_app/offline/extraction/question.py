@@ -8,6 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
+from chat_app.offline.extraction.answer_kinds import (
+    DIGIT,
+    FIGURE,
+    FORBIDDEN,
+    FORBIDDEN_USE,
+    HOW_OFTEN,
+    STOPS,
+    TIME,
+    WAITS,
+)
 from chat_app.offline.extraction.drug_parts import (
     ASKING,
     CAUTIONS,
@@ -37,32 +47,11 @@ from tools.language.vocabulary.populations import (
 )
 from tools.language.vocabulary.related_words import related_forms
 
-_HOW_OFTEN: Final = re.compile(
-    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)|\bduration|\binterval|\bfrequen", re.IGNORECASE
-)
-_WAITS: Final = re.compile(
-    r"\bapart\b|\btiming\b|\bhow many (?:minute|hour|day|week|month|year)s|\bwait\w*|\bwash-?outs?\b", re.IGNORECASE
-)
-"""Asks for the time between two medicines."""
-_TIME: Final = re.compile(
-    r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
-    re.IGNORECASE,
-)
-_FIGURE: Final = re.compile(
-    r"\bhow (?:much|many|high|low|big|large|small|old)\b|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
-    r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
-    re.IGNORECASE,
-)
 _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases, which are not idle where they are everyday words."""
 _PRODUCT: Final = term_set(" ".join(PRODUCT_WORDS))
 _FORMS: Final = term_set(" ".join(FORMS))
 _PRODUCTS: Final = _FORMS | term_set(" ".join(OFFERED))
-_DIGIT: Final = re.compile(r"\d")
-_FORBIDDEN: Final = re.compile(
-    r"\b(?:not|never|avoid\w*|(?:contra|kontra)indi\w+|forbid\w*|forbidden|unsafe|harmful|nicht|\w*meiden|\w+n['’]t)\b",
-    re.IGNORECASE,
-)
 _ADULTS: Final = re.compile(r"\b(?:adults?|erwachsene\w?|adultos?)\b", re.IGNORECASE)
 _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
@@ -146,7 +135,7 @@ class Question:
     @property
     def asks_time(self) -> bool:
         """Whether it is asked how often or how long, or after what time."""
-        return any(asks.search(self.asked) for asks in (_HOW_OFTEN, _WAITS))
+        return any(asks.search(self.asked) for asks in (HOW_OFTEN, WAITS))
 
     def on_group(self, text: str) -> float:
         """Return 1 where ``text`` is on a group of patients that the question names, and -1 where on others alone.
@@ -197,11 +186,20 @@ class Question:
         """Return whether the question asks for several things, such as contraindications."""
         return self.asks_list or _SEVERAL.search(self.text) is not None
 
-    def kind_matches(self, unit: Unit) -> bool:
-        """Return whether ``unit`` has what the question asks for: a time, a figure, a prohibition or a medicine."""
+    def kind_matches(self, unit: Unit, group: float = 1.0) -> bool:
+        """Return whether ``unit`` has what the question asks for: a time, a figure, a prohibition or a medicine.
+
+        A medicine for a group of patients is one that is said of them, by the ``group`` of ``on_group``.
+        """
+        asked_of = group > 0 or not self.populations
         return any(says.search(unit.text) for says in self._kinds) or (
-            self.asks_medicine and label_terms().names_any(unit.text)
+            self.asks_medicine and asked_of and label_terms().names_any(unit.text)
         )
+
+    def forbids(self, unit: Unit) -> bool:
+        """Return whether a medicine is asked for or named, and ``unit`` forbids the use of one."""
+        asks = bool(self.medicines) or self.asks_medicine
+        return asks and FORBIDDEN_USE.search(unit.text) is not None and label_terms().names_any(unit.text)
 
     @property
     def asks_medicine(self) -> bool:
@@ -215,8 +213,9 @@ class Question:
 
     @property
     def _kinds(self) -> list[re.Pattern[str]]:
-        kinds = ((_HOW_OFTEN, _TIME), (_FIGURE, _DIGIT))
-        forbidden = [_FORBIDDEN] if _FORBIDDEN.search(self.text) else []
+        kinds = ((HOW_OFTEN, TIME), (FIGURE, DIGIT))
+        forbids = FORBIDDEN if re.search(rf"\b{STOPS}", self.asked, re.IGNORECASE) else FORBIDDEN_USE
+        forbidden = [forbids] if FORBIDDEN.search(self.text) else []
         return [*forbidden, *(says for asks, says in kinds if asks.search(self.asked))]
 
 

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.candidates import Candidate, names_any, of_the_patient, on_others, read_candidates
+from chat_app.offline.extraction.candidates import (
+    Candidate,
+    names_any,
+    names_others,
+    of_the_patient,
+    on_others,
+    read_candidates,
+)
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.quotable_units import ordered_terms, term_set
@@ -147,13 +154,16 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
     question has one term, it is of the kind and on the patients that are asked for. Where more than medicines is named,
     it holds a term that names none, and does not speak of the opposite of what is asked about. Where a dose was missed,
-    it tells of that; for a child, a label's sentence must speak of children, and not of other ages alone.
+    it tells of that; for a child, a label's sentence must speak of children, and not of other ages alone. A unit that
+    names only other medicines, and no class of the asked one, is about those.
     """
     fits = each.holds_patient
     if question.is_on_child and each.passage.part:
         named = names_children(f"{each.passage.part} {each.unit.text}")
         if fits is False or not (fits or named):
             return False
+    if question.medicines and names_others(question, each.unit):
+        return False
     if opposes(question.asked, f"{each.above} {each.unit.text}"):
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
@@ -181,17 +191,18 @@ def _features(
         return sum(rarity[term] for term in terms)
 
     follows = previous is not None and previous.passage is each.passage
+    group = question.on_group(f"{each.passage.section} {each.unit.heading} {each.unit.text}")
     return Features(
         own=share(each.own),
         above=share(each.headed - each.own),
         near=share(each.near),
         before=share(previous.own - each.own - each.headed) if previous and follows else 0.0,
         opening=share(each.own & question.held(ordered_terms(each.unit.text)[:_OPENING])),
-        kind=float(question.kind_matches(each.unit)),
+        kind=float(question.kind_matches(each.unit, group)),
         row=float(bool(each.first)),
         rank=each.passage.rank / 10,
         label=float(bool(each.passage.part)),
         section=float(each.passage.part in question.searched_sections),
         aside=float(aside),
-        group=question.on_group(f"{each.passage.section} {each.unit.heading} {each.unit.text}"),
+        group=group,
     )

@@ -135,13 +135,15 @@ def _on_patients(
 ) -> dict[int, Scored]:
     """Return what each label says first of the asked patients if nothing of it was chosen, and the rest of a section.
 
-    A boxed warning on these patients is always quoted, and an asked section on them whole within ``words``: each of its
-    sentences has its own bounds.
+    So is a guideline's first prohibition for them. A boxed warning on these patients is always quoted, and an asked
+    section on them whole within ``words``: each of its sentences has its own bounds.
     """
     on_patients = [each for each in (*chosen.values(), *ranked) if _is_on_patients(question, each)]
     said = [each for each in on_patients if each.place in chosen or each.passage.part == "boxed_warning"]
     first = {each.passage.document: each for each in reversed(on_patients)}
     said += [each for each in first.values() if each.place not in chosen]
+    banned = [each for each in (*chosen.values(), *ranked) if _forbids_patients(question, each)]
+    said += [each for each in banned if each.place in chosen] or banned[:1]
     found = {one.place: one for each in said for one in _together(each, placed)}
     sections = {id(each.passage) for each in said if each.passage.part in question.sections & OF_PATIENTS}
     for section in sections:
@@ -149,6 +151,13 @@ def _on_patients(
         if sum(one.unit.words for one in whole) <= words:
             found.update((one.place, one) for one in whole)
     return found
+
+
+def _forbids_patients(question: Question, each: Scored) -> bool:
+    """Return whether a guideline forbids a medicine to the patients that are asked about, in what is asked about."""
+    if each.is_aside or each.passage.part or not each.is_on_subject:
+        return False
+    return each.features.group > 0 and each.held >= ANSWERS_FROM and question.forbids(each.unit)
 
 
 def _is_on_patients(question: Question, each: Scored) -> bool:
@@ -167,9 +176,10 @@ def _with_items(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
 
 
 def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:
-    """A unit with the one it leans on, and the exception that follows it."""
-    before, after = placed.get(each.place - each.unit.leans), placed.get(each.place + 1)
-    leads = [before] if before and each.unit.leans and before.passage is each.passage else []
+    """A unit with the one it leans on or limits, and the exception that follows it."""
+    back = each.unit.leans or int(each.unit.limits)
+    before, after = placed.get(each.place - back), placed.get(each.place + 1)
+    leads = [before] if before and back and before.passage is each.passage else []
     limits = [after] if after and after.unit.limits and after.passage is each.passage else []
     return [*leads, each, *limits]
 

@@ -35,7 +35,7 @@ _BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
 _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
 """Between the name of a quantity and its value."""
 _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
-"""A bound behind one of these is where a value should be, not where the text applies."""
+"""A bound behind one of these in its cell is where a value should be, not where the text applies."""
 _JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
 _MORE_THAN: Final = 1.0001
 _NONE: Final[Mapping[str, str]] = {}
@@ -147,7 +147,8 @@ class _Quantity:
             else:
                 continue
             last = match.end()
-            if not _GOAL.search(text[max(0, match.start() - 30) : match.start()]):
+            cell = text[max(0, match.start() - 30) : match.start()].rpartition("|")[2]
+            if not _GOAL.search(cell):
                 yield _Range(ends[0] * factor, ends[1] * factor, match.start(), match.end())
 
     def _goes_on(self, text: str, last: int, match: re.Match[str]) -> bool:
