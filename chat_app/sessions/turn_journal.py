@@ -38,6 +38,7 @@ class OpenTurn(Frozen):
 
     thread_id: str
     writer: str
+    question_id: str = ""
     owner: str = ""
     taken_over: bool = False
     """Whether the writer goes on with the turn of a process that died."""
@@ -58,7 +59,7 @@ class TurnJournal:
 
     async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str, *, owner: str) -> None:
         """Open the journal of a turn that answers the question, beside those of other models."""
-        opened = OpenTurn(thread_id=thread_id, writer=self.writer, owner=owner)
+        opened = OpenTurn(thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner)
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.set(_lease(self.writer), "1", ex=LEASE_SECONDS)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
@@ -155,9 +156,11 @@ class TurnJournal:
         await self._redis.set(_key(turn_id, ":writer"), self.writer, xx=True, ex=self._ttl)
         return True
 
-    async def take_over(self, turn_id: str, thread_id: str, *, owner: str) -> None:
+    async def take_over(self, turn_id: str, thread_id: str, question_id: str, *, owner: str) -> None:
         """Make this process the writer of an abandoned turn that it has claimed."""
-        opened = OpenTurn(thread_id=thread_id, writer=self.writer, owner=owner, taken_over=True)
+        opened = OpenTurn(
+            thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner, taken_over=True
+        )
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.set(_key(turn_id, ":writer"), self.writer, ex=self._ttl)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())

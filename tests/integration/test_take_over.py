@@ -243,7 +243,7 @@ async def test_a_process_that_only_seemed_dead_writes_nothing_more_to_a_turn_tha
     await seemed.journal.begin(turn.id, turn.thread_id, turn.question_id, "{}", owner="ada")
     assert await seemed.journal.append(turn.id, ["one"])
     assert await other.journal.claim(turn.id)
-    await other.journal.take_over(turn.id, turn.thread_id, owner="ada")
+    await other.journal.take_over(turn.id, turn.thread_id, turn.question_id, owner="ada")
     assert await other.journal.append(turn.id, ["two"])
     with pytest.raises(TurnTakenOver):
         await seemed.journal.append(turn.id, ["two"])

@@ -1432,7 +1432,7 @@ def test_a_better_sentence_of_a_guideline_comes_before_an_asked_section_that_doe
 def test_a_usual_dose_is_no_answer_to_a_missed_one(question: str) -> None:
     terms = [{"term": "vergessen", "weight": 3.0, "also": ["missed dose", "missed"]},
              {"term": "dosi", "weight": 3.0, "also": ["dose"]},
-             *({"term": term, "weight": 3.0} for term in ("miss", "forgotten", "dose", "metformin"))]  # fmt: skip
+             *({"term": term, "weight": 3.0} for term in ("miss", "forget", "dose", "metformin"))]  # fmt: skip
     searched = ToolOutput("search_guidelines", "{}", json.dumps({"passages": [], "terms": terms}))
     assert "2550 mg" in compose("Dose of metformin", gather([drug("metformin", METFORMIN)])).text
     answer = compose(question, gather([searched, drug("metformin", METFORMIN)])).text

@@ -265,7 +265,7 @@ class TurnKeeper:
         if events is None:
             return False
         writer = self._writers[turn.id] = TurnWriter(turn, lambda: header, self.opened)
-        await journal.take_over(turn.id, turn.thread_id, owner=turn.owner)
+        await journal.take_over(turn.id, turn.thread_id, turn.question_id, owner=turn.owner)
         turn.write_ahead, turn.unended = writer.write, INTERRUPTED
         self.taken_over.start(turn, self.answer(turn, unseen(events, turn.log)))
         return True
