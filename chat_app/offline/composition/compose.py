@@ -60,8 +60,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     selection = select(asked, [*labels, *evidence.passages])
     if not selection.answers:
         _not_loaded(draft, evidence)
-        if _has_no_calculator(draft, question, evidence):
-            return Answer(draft.text)
+        _no_calculator(draft, question, evidence)
     opening = draft.text
     selection, evidence, added = of_follow_up(asked, selection, evidence, newest)
     leads = not added and asks_combination(asked, evidence, answered=selection.answers)
@@ -106,12 +105,10 @@ def _close(draft: Draft, evidence: Evidence, opening: str, *, offers: bool) -> N
     _empty_handed(draft, evidence, nothing=draft.text == opening and not offers)
 
 
-def _has_no_calculator(draft: Draft, question: str, evidence: Evidence) -> bool:
-    """Say that there is no calculator for the scores that are asked for, and return whether any is."""
-    scores = () if evidence.calculations or evidence.named else other_scores(question)
-    if scores:
+def _no_calculator(draft: Draft, question: str, evidence: Evidence) -> None:
+    """Say that there is no calculator for the scores that are asked for, if there are any."""
+    if not (evidence.calculations or evidence.named) and (scores := other_scores(question)):
         draft.say(phrases.NO_CALCULATOR, names=scores)
-    return bool(scores)
 
 
 def _below_overdosage(asked: Question, passages: Sequence[EvidencePassage], *, said: bool) -> Selection:
