@@ -129,8 +129,9 @@ class Question:
 
     @property
     def searched_sections(self) -> frozenset[str]:
-        """The sections of a label that are asked for, or that tell whether the patient can have the medicine."""
-        return self.sections or (CAUTIONS if self.medicines and self.circumstances else frozenset())
+        """The sections of a label that are asked for, or that warn where a patient is told of and nothing asked for."""
+        tells = self.medicines and self.circumstances and not self.asks_kind
+        return self.sections or (CAUTIONS if tells else frozenset())
 
     @property
     def asks_time(self) -> bool:
