@@ -16,6 +16,7 @@ from tests.support.offline_answers import Answered, Asker, invented
 from tests.support.offline_server import offline_server
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.guidelines import GuidelineLibrary, guideline_tools
+from tools.loaded_sources import loaded_sources_tool
 from tools.tool_manager import ToolManager
 
 pytestmark = pytest.mark.slow
@@ -136,3 +137,18 @@ def test_the_question_set_is_as_large_as_it_should_be() -> None:
     assert len(kinds) >= 60
     assert kinds.count("unanswerable") >= 12
     assert kinds.count("follow_up") >= 8
+
+
+async def test_questions_on_the_library_are_answered_from_its_catalogue(
+    server: str, library: GuidelineLibrary, drugs: DrugDatabase
+) -> None:
+    asker = Asker(server, ToolManager([*guideline_tools(library), loaded_sources_tool(library, drugs)]))
+    asked = ("What guidelines do you have?", "Which drugs are in your database?", "Do you have a guideline on asthma?")
+    all_of_them, medicines, on_asthma = [
+        answered.plain for _, answered in await ask_all(asker, [{"question": question} for question in asked])
+    ]
+    titles = [document.title for document in await library.documents()]
+    assert len(titles) == 6
+    assert all(f"{title} – Asclepius demonstration library, version" in all_of_them for title in titles)
+    assert f"{(await drugs.stats()).records} medicines" in medicines
+    assert [title for title in titles if title in on_asthma] == ["Asthma in adults and children from 6 years"]
