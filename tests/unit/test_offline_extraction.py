@@ -1439,6 +1439,13 @@ def test_a_usual_dose_is_no_answer_to_a_missed_one(question: str) -> None:
     assert answer.startswith(phrases.said(phrases.CLOSEST, language_of(question)))
 
 
+def test_a_line_that_leads_into_nothing_is_shown_as_the_closest_passage() -> None:
+    lead = "Refer zorbin patients to rheumatology:"
+    answer = compose("Who is referred to rheumatology?", gather([guideline(lead)])).text
+    assert lead in answer
+    assert answer.startswith((phrases.CLOSEST, phrases.UNRELATED))
+
+
 def test_a_list_is_read_under_its_lead_and_the_lead_is_not_quoted_alone() -> None:
     lead = "Adults with chronic kidney disease should be referred to a nephrologist in these situations."
     items = ("An eGFR below 30 mL/min/1.73 m2 at any time.", "Red cell casts in the urine.")

@@ -1,4 +1,4 @@
-"""Answers questions on the library itself: what is loaded, and who issued it."""
+"""The answers to questions about the library: what is loaded, and who issued it."""
 
 from __future__ import annotations
 

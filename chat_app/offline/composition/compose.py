@@ -112,7 +112,7 @@ def _no_calculator(draft: Draft, question: str, evidence: Evidence) -> None:
 
 
 def _below_overdosage(asked: Question, passages: Sequence[EvidencePassage], *, said: bool) -> Selection:
-    """Return what follows Overdosage sections, or stands for them where none was ``said``: no usual dose."""
+    """Return the quotes below Overdosage sections, or in their place if none was ``said``; none is a usual dose."""
     selection = select(asked, passages, doses=asks_antidote(asked.asked)).on_subject()
     if said and asked_of_overdose(asked.text):
         return replace(selection, quotes=tuple(filter(_is_on_overdose, selection.quotes)))

@@ -79,10 +79,11 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
     sharing = [each for each in everything if each.features.own > 0 or each.features.above > 0]
     if not sharing:
         return Selection()
-    if not any(each.features.own or each.unit.table or each.features.group > 0 for each in sharing):
-        # Titles alone hold a word of the question: that the documents say nothing would be wrong, too.
+    titles_alone = not any(each.features.own or each.unit.table or each.features.group > 0 for each in sharing)
+    quotes = () if titles_alone else _quotes(question, sharing, everything, room)
+    if not quotes:
+        # Titles alone hold a word of the question, or lines that lead into nothing: these are the closest passages.
         return Selection(tuple(sorted(sharing, key=lambda each: -each.score)[:UNRELATED]), shares_terms=True)
-    quotes = _quotes(question, sharing, everything, room)
     answers = any(each.is_on_subject and each.held >= ANSWERS_FROM for each in quotes)
     warnings = ((one.unit, one.passage) for one in everything if _warns(question, one))
     beside = (one for one in sharing if one.passage is quotes[0].passage and one not in quotes)
@@ -154,7 +155,7 @@ def _on_patients(
 
 
 def _forbids_patients(question: Question, each: Scored) -> bool:
-    """Return whether a guideline forbids a medicine to the patients that are asked about, in what is asked about."""
+    """Return whether ``each`` is a guideline's prohibition of a medicine for the asked patients and subject."""
     if each.is_aside or each.passage.part or not each.is_on_subject:
         return False
     return each.features.group > 0 and each.held >= ANSWERS_FROM and question.forbids(each.unit)
