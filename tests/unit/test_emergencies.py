@@ -42,6 +42,7 @@ MOST_ALARMS = {
     "sixth examiner": 0.015,
     "seventh examiner": 0.015,
     "eighth examiner": 0.015,
+    "ninth examiner": 0.02,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92}

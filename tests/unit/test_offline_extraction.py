@@ -243,6 +243,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "Dosis von Gentamicin bei Niereninsuffizienz?",
         ),
         ("dosis de gentamicina", ("gentamicina",), "y en cirrosis?", "dosis de gentamicina en cirrosis?"),
+        ("¿dosis de gentamicina?", ("gentamicina",), "¿Y en cirrosis?", "¿dosis de gentamicina en cirrosis?"),
         ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )

@@ -10,7 +10,7 @@ from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
 from tools.drug_database.query_expander import QueryExpander
 from tools.language.query_expansion import Expansion
-from tools.language.question_words import asked_terms
+from tools.language.question_words import asked_terms, telling
 
 BETA2 = "beta2-Adrenergic Agonist [EPC]"
 SHORT = "Short-acting beta2-adrenergic agonist (SABA)"
@@ -150,6 +150,7 @@ def test_a_german_question_is_searched_in_english_too() -> None:
 def test_a_spanish_name_leads_to_the_english_one() -> None:
     assert expanded("dosis de metformina en insuficiencia renal", "metformina").same == ("metformin",)
     assert expanded("dosis de metformina en insuficiencia renal", "insuficiencia renal").same
+    assert "salmeterol" in expanded("dosis de salmeteról", "salmeterol").same
 
 
 def test_an_english_question_is_not_read_as_german() -> None:
@@ -174,6 +175,13 @@ def test_german_function_words_are_not_searched_as_english_ones() -> None:
     assert {"man", "die"}.isdisjoint(searched)
     assert {"dosi", "halbieren"} <= set(searched)
     assert set(asked_terms("Did any man die?", EXPANDER.expand("Did any man die?"))) == {"men", "die"}
+
+
+def test_a_word_whose_translation_only_asks_is_not_telling() -> None:
+    question = "Metformin laut Leitlinie"
+    expansion = EXPANDER.expand(question)
+    assert "leitlini" in asked_terms(question, expansion)
+    assert telling(asked_terms(question, expansion), [["metformin"]], expansion) == ["metformin"]
 
 
 def test_the_spanish_and_is_not_searched_for() -> None:

@@ -87,7 +87,7 @@ class QueryExpander:
             tried = ((end, self._expansion(words[start:end], language)) for end in ends)
             end, expansion = next(((end, one) for end, one in tried if one is not None), (start + 1, None))
             if expansion is not None:
-                yield start, end, expansion
+                yield start, end, _with_plain(expansion, words[start:end])
             start = end
 
     def _expansion(self, words: Sequence[_Word], language: Language) -> Expansion | None:
@@ -201,6 +201,12 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
 def _others(terms: Iterable[str], asked: str) -> tuple[str, ...]:
     """Return each term once, without the asked one."""
     return tuple({fold_name(term): term for term in reversed(list(terms)) if fold_name(term) != asked}.values())[::-1]
+
+
+def _with_plain(expansion: Expansion, words: Sequence[_Word]) -> Expansion:
+    """Add a name without the accents with which it was typed: labels are in English."""
+    accented = (expansion.same or expansion.related) and not all(word.typed.isascii() for word in words)
+    return expansion.model_copy(update={"same": (expansion.asked, *expansion.same)}) if accented else expansion
 
 
 def _is_word(word: _Word, language: Language) -> bool:

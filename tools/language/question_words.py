@@ -6,7 +6,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from tools.language.folding import without_accents
-from tools.language.query_expansion import QueryExpansion
+from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.terms import Weight, terms
 from tools.language.vocabulary.common_words import ranks, rareness
 from tools.language.vocabulary.text_language import language_of, with_spanish_and
@@ -55,10 +55,17 @@ def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansio
     """Return the question's terms without "first-line" and without asking words that no passage holds."""
     held = {term for passage in passages for term in passage}
     asking = _ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
+    asking = asking.union(*(terms(one.asked) for one in expansion.expansions if _only_asks(one)))
     first_line = _first_line(question)
     return [
         term for term in question if term not in first_line and (term in held or without_accents(term) not in asking)
     ]
+
+
+def _only_asks(word: Expansion) -> bool:
+    """Return whether a word is translated by words that only ask: "Leitlinie" is a guideline."""
+    meant = terms(" ".join(word.same))
+    return bool(meant) and _ASKING.issuperset(meant)
 
 
 def term_rareness(question: str) -> dict[str, float]:

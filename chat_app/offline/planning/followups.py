@@ -89,6 +89,8 @@ _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IG
 _FINITE: Final = word_list("finite_verbs")
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
+_OPENING_MARKS: Final = "¿¡ "
+"""What a Spanish question begins with."""
 _FEW: Final = 5
 """Terms of a question that only narrows the one before."""
 _FEWEST: Final = 2
@@ -108,7 +110,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     for turn in turns:
         if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
             continue
-        question = without_courtesy(turn.question.strip())
+        question = without_courtesy(turn.question.strip().lstrip(_OPENING_MARKS if topic else None))
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
         on_result = _PRONOUN.search(question) and not _unusual(question)
         used = frozenset(output.name for output in turn.outputs)
