@@ -34,7 +34,7 @@ from tools.language.vocabulary.populations import populations_in
 from tools.language.word_lists import word_list
 
 _LEAD: Final = re.compile(
-    r"^\s*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
+    r"^[\s¿¡]*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
     r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
     re.IGNORECASE,
 )
@@ -89,8 +89,6 @@ _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IG
 _FINITE: Final = word_list("finite_verbs")
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
-_OPENING_MARKS: Final = "¿¡ "
-"""What a Spanish question begins with."""
 _FEW: Final = 5
 """Terms of a question that only narrows the one before."""
 _FEWEST: Final = 2
@@ -110,7 +108,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     for turn in turns:
         if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
             continue
-        question = without_courtesy(turn.question.strip().lstrip(_OPENING_MARKS if topic else None))
+        question = without_courtesy(turn.question.strip())
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
         on_result = _PRONOUN.search(question) and not _unusual(question)
         used = frozenset(output.name for output in turn.outputs)
