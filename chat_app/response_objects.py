@@ -32,15 +32,19 @@ class Other(Wire):
     """An object of a type that is not known here."""
 
     type: str
+
+
+class OtherItem(Other):
     id: str | None = None
 
 
-def _by_type(**models: type[Wire]) -> BeforeValidator:
-    """Return a validator that takes the model of an object's type, or ``Other``."""
+def _by_type(other: type[Other] = Other, /, **models: type[Wire]) -> BeforeValidator:
+    """Return a validator that takes the model of an object's type, or ``other``."""
 
     def validated(value: object) -> object:
-        known = isinstance(value, Mapping)
-        return models.get(str(value.get("type")), Other).model_validate(value) if known else value
+        if isinstance(value, Mapping):
+            return models.get(str(value.get("type")), other).model_validate(value)
+        return value
 
     return BeforeValidator(validated)
 
@@ -149,8 +153,9 @@ class ReasoningItem(Wire):
 
 
 OutputItem = Annotated[
-    MessageItem | FunctionCallItem | FunctionCallOutputItem | FileSearchCallItem | ReasoningItem | Other,
+    MessageItem | FunctionCallItem | FunctionCallOutputItem | FileSearchCallItem | ReasoningItem | OtherItem,
     _by_type(
+        OtherItem,
         message=MessageItem,
         function_call=FunctionCallItem,
         function_call_output=FunctionCallOutputItem,
