@@ -1,7 +1,6 @@
 """The Responses API's objects as validated models: a response, its usage, its output items and their contents.
 
-An item, part or annotation of an unknown type becomes ``OtherItem``, ``OtherPart`` or ``OtherAnnotation`` with its raw
-body, so that nothing is lost.
+An item, part or annotation of an unknown type becomes ``Other`` with its raw body, so that nothing is lost.
 
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
@@ -29,18 +28,28 @@ class FileCitation(Wire):
     index: int = 0
 
 
-class OtherAnnotation(Wire):
+class Other(Wire):
+    """An object of a type that is not known here."""
+
     type: str
 
 
-def _annotation(value: object) -> object:
-    if isinstance(value, Mapping):
-        known = value.get("type") == "file_citation"
-        return FileCitation.model_validate(value) if known else OtherAnnotation.model_validate(value)
-    return value
+class OtherItem(Other):
+    id: str | None = None
 
 
-Annotation = Annotated[FileCitation | OtherAnnotation, BeforeValidator(_annotation)]
+def _by_type(other: type[Other] = Other, /, **models: type[Wire]) -> BeforeValidator:
+    """Return a validator that takes the model of an object's type, or ``other``."""
+
+    def validated(value: object) -> object:
+        if isinstance(value, Mapping):
+            return models.get(str(value.get("type")), other).model_validate(value)
+        return value
+
+    return BeforeValidator(validated)
+
+
+Annotation = Annotated[FileCitation | Other, _by_type(file_citation=FileCitation)]
 
 
 class OutputText(Wire):
@@ -54,19 +63,9 @@ class Refusal(Wire):
     refusal: str
 
 
-class OtherPart(Wire):
-    type: str
-
-
-def _part(value: object) -> object:
-    if isinstance(value, Mapping):
-        return _PARTS.get(str(value.get("type")), OtherPart).model_validate(value)
-    return value
-
-
-_PARTS: dict[str, type[Wire]] = {"output_text": OutputText, "text": OutputText, "refusal": Refusal}
-
-ContentPart = Annotated[OutputText | Refusal | OtherPart, BeforeValidator(_part)]
+ContentPart = Annotated[
+    OutputText | Refusal | Other, _by_type(output_text=OutputText, text=OutputText, refusal=Refusal)
+]
 
 
 def _parts(value: object) -> object:
@@ -153,28 +152,16 @@ class ReasoningItem(Wire):
     encrypted_content: str | None = None
 
 
-class OtherItem(Wire):
-    type: str
-    id: str | None = None
-
-
-def _item(value: object) -> object:
-    if isinstance(value, Mapping):
-        return _ITEMS.get(str(value.get("type")), OtherItem).model_validate(value)
-    return value
-
-
-_ITEMS: dict[str, type[Wire]] = {
-    "message": MessageItem,
-    "function_call": FunctionCallItem,
-    "function_call_output": FunctionCallOutputItem,
-    "file_search_call": FileSearchCallItem,
-    "reasoning": ReasoningItem,
-}
-
 OutputItem = Annotated[
     MessageItem | FunctionCallItem | FunctionCallOutputItem | FileSearchCallItem | ReasoningItem | OtherItem,
-    BeforeValidator(_item),
+    _by_type(
+        OtherItem,
+        message=MessageItem,
+        function_call=FunctionCallItem,
+        function_call_output=FunctionCallOutputItem,
+        file_search_call=FileSearchCallItem,
+        reasoning=ReasoningItem,
+    ),
 ]
 
 

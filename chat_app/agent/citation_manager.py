@@ -14,8 +14,7 @@ import orjson
 from pydantic import JsonValue
 
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
-from chat_app.agent.citations.cited_sections import cited_sections
-from chat_app.agent.citations.passage_choice import best_source
+from chat_app.agent.citations.passage_choice import best_source, cited_sections
 from chat_app.agent.citations.stated_strength import stated_strengths
 from chat_app.agent.hosted_results import results_of
 from chat_app.agent.statements.statement_check import Claim

@@ -95,9 +95,9 @@ class GuidelineRoute:
         self._listed = None
         return await self._hosted.sync(await self._wanted(), progress=progress)
 
-    async def withdraw(self, progress: Progress | None = None) -> tuple[str, ...]:
+    async def withdraw(self) -> tuple[str, ...]:
         """Delete everything that was uploaded; return the ids of the deleted guidelines."""
-        return await self._hosted.withdraw(progress=progress)
+        return await self._hosted.withdraw()
 
     async def check(self) -> list[str]:
         """Return why questions do not use the model server's file search although they should."""

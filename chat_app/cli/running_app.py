@@ -14,6 +14,7 @@ import httpx
 
 from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
 from chat_app.events import AgentEvent, ModelEvent, agent_event_adapter
+from chat_app.generation.sse import SSEDecoder
 from chat_app.settings import Settings, is_loopback
 
 _FILE = Path("run") / "page.json"
@@ -69,9 +70,10 @@ async def ask_running_app(url: str, body: dict[str, Any]) -> AsyncGenerator[tupl
                     raise _problem(await response.aread(), response.status_code)
                 stop = f"/api/v1/turns/{response.headers.get('x-turn-id', '')}"
                 try:
-                    async for line in _lines(response):
-                        if line.startswith(b"data:"):
-                            yield _event(line[5:], compared="models" in body)
+                    decoder = SSEDecoder()
+                    async for chunk in response.aiter_bytes():
+                        for data in decoder.feed(chunk):
+                            yield _event(data, compared="models" in body)
                 except (GeneratorExit, asyncio.CancelledError):
                     # Ctrl-C at the shell means Stop; otherwise the turn would continue without its reader.
                     await client.delete(stop)
@@ -87,15 +89,6 @@ def _event(data: bytes, *, compared: bool) -> tuple[str, AgentEvent]:
         return "", agent_event_adapter.validate_json(data)
     named = ModelEvent.model_validate_json(data)
     return named.model, named.event
-
-
-async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """Yield the lines of an event stream. ``aiter_lines`` would also split at separators inside text."""
-    rest = b""
-    async for data in response.aiter_bytes():
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield line
 
 
 def _problem(body: bytes, status: int) -> AsclepiusError:

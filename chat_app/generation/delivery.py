@@ -49,13 +49,6 @@ class Chaining:
     works: bool | None = None
 
 
-class ChainingByModel(dict[str, Chaining]):
-    """Learned properties by model: one address may serve models in different ways."""
-
-    def __missing__(self, model: str) -> Chaining:
-        return self.setdefault(model, Chaining())
-
-
 class Delivery:
     """The events of one response; ``events()`` can be iterated once."""
 

@@ -3,10 +3,11 @@
 The generator owns all retries; ``delivery`` describes what is sent again and what never is.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
-from chat_app.generation.delivery import Chaining, ChainingByModel, Delivery
+from chat_app.generation.delivery import Chaining, Delivery
 from chat_app.generation.model_client import ModelClient, ResponseRequest
 from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify
 from chat_app.generation.output import GeneratorOutput, OutputProcessor, PydanticProcessor
@@ -49,7 +50,8 @@ class Generator(Generic[T]):
         self.model_kwargs = dict(model_kwargs or {})
         self.output_processors = tuple(output_processors)
         self.max_retries = max_retries
-        self._chaining = ChainingByModel()
+        # One address may serve models in different ways.
+        self._chaining = defaultdict[str, Chaining](Chaining)
         self._observers = list(observers)
 
     def chaining(self, model: str | None = None) -> Chaining:

@@ -14,6 +14,7 @@ from redis.asyncio.client import Pipeline
 from chat_app.sessions.batched_redis import BatchedRedis
 
 _KEY: Final = "asclepius:held-files"
+_RECORD_SECONDS: Final = 30
 _FORGOTTEN_SECONDS: Final = 86_400
 
 Held = Mapping[str, int]
@@ -21,10 +22,10 @@ Held = Mapping[str, int]
 
 
 class HeldFiles:
-    """The records of all processes. That of ``holder``, this process, expires after ``seconds``."""
+    """The records of all processes. That of ``holder``, this process, expires unless it is renewed."""
 
-    def __init__(self, redis: BatchedRedis, holder: str, seconds: int = 30) -> None:
-        self._redis, self.holder, self.seconds = redis, holder, seconds
+    def __init__(self, redis: BatchedRedis, holder: str) -> None:
+        self._redis, self.holder = redis, holder
 
     async def record(self, held: Callable[[], Held], fits: Callable[[Held], bool]) -> bool:
         """Record the bytes that this process holds if ``fits`` accepts the sum of all processes; return its answer.
@@ -47,7 +48,7 @@ class HeldFiles:
             if expired:
                 pipeline.hdel(_KEY, *expired)
             if accepted:
-                pipeline.hset(_KEY, self.holder, json.dumps([now + self.seconds, own]))
+                pipeline.hset(_KEY, self.holder, json.dumps([now + _RECORD_SECONDS, own]))
                 pipeline.expire(_KEY, _FORGOTTEN_SECONDS)
             return accepted
 

@@ -1,4 +1,4 @@
-"""Which of several passages a statement was taken from, where the citation only names the file."""
+"""Which of several passages, and which of its sections, a statement was taken from."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tools.language.quotable_units import term_set
 from tools.language.quotes import quotes_in
-from tools.types import Passage
+from tools.types import Passage, SectionStart
 
 STORED = "guideline:"
 """How the id of a passage of the library begins; it has a page and a panel, unlike text that a server retrieved."""
@@ -43,3 +43,33 @@ def _tier(statement: str, passage: Passage, *, complete: bool, share: float) -> 
     if quotes_in(statement, passage.text):
         return 3
     return 2 if complete and share >= _NEARLY_ALL else 0
+
+
+def cited_sections(passage: Passage, statement: str, quotes: Sequence[str]) -> list[SectionStart]:
+    """Return the sections of ``passage`` that hold ``quotes``; without any, the one nearest to ``statement``.
+
+    A passage of 350 words often ends one section and begins the next. Empty where neither tells.
+    """
+    if not passage.further_sections:
+        return list(passage.sections)
+    if quotes:
+        return [_section_at(passage, at) for quote in quotes if (at := passage.text.find(quote)) >= 0]
+    if not statement.strip():
+        return []
+    stretches = _stretches(passage)
+    return [passage.sections[stretches.index(best_source(statement, stretches))]]
+
+
+def _section_at(passage: Passage, place: int) -> SectionStart:
+    return next(start for start in reversed(passage.sections) if start.at <= place)
+
+
+def _stretches(passage: Passage) -> list[Passage]:
+    """``passage`` cut where its sections begin."""
+    ends = [*(start.at for start in passage.further_sections), len(passage.text)]
+    return [
+        passage.model_copy(
+            update={"id": f"{passage.id}@{start.at}", "section": start.section, "text": passage.text[start.at : end]}
+        )
+        for start, end in zip(passage.sections, ends, strict=True)
+    ]

@@ -59,7 +59,6 @@ def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[Sour
         one.words
         for one in said
         if not any(one.amounts <= other.amounts and one.terms <= other.terms for other in near)
-        and _has_rival(one, near, units)
         and _is_elsewhere(one, units)
     ]
 
@@ -93,14 +92,6 @@ def _beside(amounts: frozenset[str], units: Iterable[SourceUnit]) -> frozenset[s
 def _holding(amounts: frozenset[str], units: Iterable[SourceUnit]) -> Iterator[SourceUnit]:
     """Yield the units that hold ``amounts``, whatever belongs to them."""
     return (unit for unit in units if amounts <= {one.name for one in _amounts(fold(unit.text), every=True)})
-
-
-def _has_rival(said: Binding, near: Iterable[Binding], units: Iterable[SourceUnit]) -> bool:
-    """Return whether an amount has more of the terms than the nearest units beside this one; read as few as needed."""
-    here = said.terms.intersection(frozenset().union(*(one.terms for one in near if said.amounts <= one.amounts)))
-    amounts = frozenset(one for one in said.terms if " " in one)
-    rivals = (unit for unit in units if said.terms & (unit.terms | amounts) > here)
-    return any(said.terms & one.terms > here for one in _bindings(rivals) if one.kind == said.kind)
 
 
 def _bindings(units: Iterable[SourceUnit]) -> list[Binding]:

@@ -1,4 +1,4 @@
-"""Negation and opposites: whether a statement says the reverse of a sentence that it resembles."""
+"""Negation, opposites and obligation: whether a statement says the reverse of a sentence that it resembles."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ _BREAK: Final = re.compile(
 )
 _SCOPE: Final = 6
 """Terms that a negation covers."""
-_NEAR: Final = 3
-"""Terms that a negation of a noun covers."""
 _VERBATIM: Final = 0.9
 """Share of the terms of a statement in a sentence from which their negations cover the same terms."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -49,8 +47,12 @@ _LIMIT: Final = re.compile(
 """The words of a bound, which belong to its figure."""
 _OPPOSED_PARTS: Final = (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"), ("poly", "olig"), ("macro", "micro"),
     ("uni", "bi"), ("pre", "post"), ("intra", "extra"), ("cytosi", "cytopenia"), ("philia", "penia"))  # fmt: skip
-_FAMILY: Final = 7
-"""Letters of a term that its family shares: "carcinogenic", "carcinogenesis"."""
+_DEMANDS: Final = re.compile(r"\b(?:must|mandatory|obligatory|always|has to|have to|requires?|(?:is|are) required)\b")
+_ALLOWS: Final = re.compile(
+    r"\bconsider(?:ed|ation)?\b|\b(?:may|might|could|can)(?: also)? be \w+(?:ed|en|t)\b"
+    r"|\b(?:is|are|be|seems?) (?:reasonable|optional|an option)\b|\boptional(?:ly)?\b"
+)
+_ADVISES: Final = re.compile(r"\b(?:should|ought to|recommend\w*|need\w*)\b")
 
 
 class Polarity(NamedTuple):
@@ -74,27 +76,21 @@ def polarity(sentence: str) -> Polarity:
         kinds: list[tuple[bool, bool]] = []
         start = 0
         for found in _NEGATORS.finditer(clause):
-            words += _families(clause[start : found.start()])
+            words += terms(clause[start : found.start()])
             follows = clause[found.end() :].lstrip(" -").partition(" " if found[0] == "non" else ",")[0]
             near = len(terms(follows)) if found["near"] else _SCOPE
             # What ends its clause denies what is before it: "studies are lacking".
-            first = len(words) - (_SCOPE if found["around"] else 0 if near else _NEAR)
-            covered.append(
-                range(first, len(words) + min(near, _NEAR if found["near"] and found[0] != "no" else _SCOPE))
-            )
+            first = len(words) - (_SCOPE if found["around"] or not near else 0)
+            covered.append(range(first, len(words) + min(near, _SCOPE)))
             heads.append(len(words))
             kinds.append((found["near"] is not None, found["around"] is not None))
             start = found.end()
-        words += _families(clause[start:])
+        words += terms(clause[start:])
         for head, kind, scope in zip(heads, kinds, covered, strict=True):
             scopes["".join(words[head : head + 1]), kind] = frozenset(words[max(scope.start, 0) : scope.stop])
         for place, word in enumerate(words):
             signs[sum(place in scope for scope in covered) % 2 == 1].add(word)
     return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes.values()))
-
-
-def _families(text: str) -> list[str]:
-    return [one[:_FAMILY] for one in terms(text)]
 
 
 def reverses(statement: str, sources: Sequence[str]) -> bool:
@@ -171,3 +167,18 @@ def _contrasts() -> dict[str, tuple[tuple[int, int], ...]]:
             for word in _counts(words):
                 found[word] = (*found.get(word, ()), (number, side))
     return found
+
+
+def differs_in_obligation(statement: str, sources: Sequence[str]) -> bool:
+    """Return whether one side demands what the other only allows; sentences with a negation are not compared."""
+    binding = _binding(statement)
+    if binding is None or any(map(negations, (statement, *sources))):
+        return False
+    return all(_binding(one) is (not binding) for one in sources)
+
+
+def _binding(text: str) -> bool | None:
+    """Return True for a sentence that only demands, False for one that only allows, None for any other."""
+    text = text.casefold()
+    demands, allows = (pattern.search(text) is not None for pattern in (_DEMANDS, _ALLOWS))
+    return None if demands == allows or _ADVISES.search(text) else demands

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -60,9 +60,7 @@ class StatementVerifier:
             {"statement": position, "text": claim.text, "passages": [passage.text for passage in claim.cited.values()]}
             for position, claim in enumerate(claims[:_MOST_CLAIMS])
         ]
-        text = orjson.dumps(asked).decode()
-        item: dict[str, Any] = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-        output = await self._generator.acall(items=(item,))
+        output = await self._generator.acall(orjson.dumps(asked).decode())
         if output.data is None:
             logger.warning(
                 "The verifier model gave no verdict: %s", output.error.stage if output.error else "no answer"

@@ -15,11 +15,10 @@ from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
 from chat_app.agent.statements.bindings import SourceUnit, exchanged, misbound
-from chat_app.agent.statements.obligation import differs_in_obligation
-from chat_app.agent.statements.polarity import negations, polarity, reverses
+from chat_app.agent.statements.polarity import differs_in_obligation, polarity, reverses
 from chat_app.agent.statements.row_check import misplaced, rows_below_negation
 from chat_app.events import SupportReason
-from tools.language.figures import UNITS, Figure, compare, equals, figures, rates, with_decimal_points
+from tools.language.figures import Figure, compare, equals, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.terms import clean, stem, term, terms
@@ -108,8 +107,6 @@ def unsupported(
     aligned = _Aligned(plain, list(map(_source, texts, contexts)))
     if any(unit.text == plain for unit in aligned.units) or not passages or len(aligned.terms) < 2:
         return ()
-    if any(_shortens(plain, unit.text) for unit in aligned.alike):
-        return ()
     found = [*_figures(aligned), *_names(aligned, ingredients)]
     if not found:
         moved = misbound(plain, aligned.alike, aligned.units) or exchanged(plain, aligned.alike, aligned.units)
@@ -141,22 +138,6 @@ def _with_wording(aligned: _Aligned, found: list[Problem], texts: Sequence[str])
 def _text(passage: Passage) -> str:
     """Return the text of ``passage``; the lines of a calculation are not wrapped, so each is a paragraph."""
     return passage.text.replace("\n", "\n\n") if passage.kind == "calculation" else passage.text
-
-
-def _shortens(statement: str, sentence: str) -> bool:
-    """Return whether ``statement`` only leaves out words of ``sentence``, none of them a figure or a negation."""
-    omitted, rest = list[str](), sentence.split()
-    for word in statement.split():
-        if word not in rest:
-            return False
-        place = rest.index(word)
-        omitted += rest[:place]
-        rest = rest[place + 1 :]
-    omitted += rest
-    text = " ".join(omitted)
-    changed = set(figures(statement)).difference(figures(sentence))
-    counted = (*changed, *figures(text, words=True), *rates(text), *UNITS.keys() & set(omitted))
-    return not counted and negations(statement) == negations(sentence)
 
 
 def _plain(text: str) -> str:

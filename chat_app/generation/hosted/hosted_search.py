@@ -149,14 +149,13 @@ class HostedSearch:
         async with self._state.locked():
             return await _Sync(self._stores, self._state, progress or _silent, self._stall).run(wanted)
 
-    async def withdraw(self, *, progress: Progress | None = None) -> tuple[str, ...]:
+    async def withdraw(self) -> tuple[str, ...]:
         """Delete all uploads and the store, and return the ids of the guidelines removed."""
         async with self._state.locked():
             state = self._state.read()
             if state is None:
                 return ()
-            for done, file in enumerate(state.files):
-                (progress or _silent)(SyncProgress(stage="removing", done=done, total=len(state.files)))
+            for file in state.files:
                 await self._stores.detach(state.vector_store_id, file.file_id)
                 await self._stores.delete_file(file.file_id)
             await self._stores.delete(state.vector_store_id)

@@ -6,7 +6,6 @@ Written whole and renamed, so that a sync that is killed goes on where it stoppe
 import asyncio
 import fcntl
 import hashlib
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from chat_app.data_protection import replace_private
 from chat_app.errors import ConfigurationError
 from tools.types import Frozen
 
@@ -68,9 +68,7 @@ class HostedStateFile:
             if state is None:
                 self._path.unlink(missing_ok=True)
                 return
-            fresh = self._path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(state.model_dump_json(indent=1), encoding="utf-8")
-            fresh.replace(self._path)
+            replace_private(self._path, state.model_dump_json(indent=1))
         except OSError as error:
             raise _unwritable(error) from None
 

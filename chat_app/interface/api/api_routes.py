@@ -15,6 +15,7 @@ from chat_app.interface.api import (
     source_routes,
     thread_routes,
 )
+from chat_app.interface.api.dependencies import EVERY_METHOD
 from chat_app.interface.api.model_api import model_routes
 from chat_app.interface.api.passages import passage_page
 from chat_app.interface.api.problems import NOTHING_HERE
@@ -23,8 +24,6 @@ from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.oidc_routes import oidc_router
 from chat_app.interface.security.request_body import problem
-
-_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 class _LoggedRoute(Route):
@@ -62,9 +61,9 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
     )
     cds_hooks = _LoggedRoute(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False)
     # Every method, or Chainlit's own route of that path would answer.
-    mcp = _LoggedRoute("/mcp", McpRoute(runtime), methods=_METHODS, include_in_schema=False)
+    mcp = _LoggedRoute("/mcp", McpRoute(runtime), methods=EVERY_METHOD, include_in_schema=False)
     # Last, or Chainlit would answer every other address under /api with its page.
-    others = _LoggedRoute("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)
+    others = _LoggedRoute("/api/{path:path}", _no_such_route, methods=EVERY_METHOD, include_in_schema=False)
     return [*chain.from_iterable(router.routes for router in routers), cds_hooks, mcp, others]
 
 

@@ -14,6 +14,7 @@ from chat_app.interface.security.identity import require_owner
 
 NO_STORE: Final = {"cache-control": "no-store"}
 """Headers of an answer that neither browser nor proxy may keep."""
+EVERY_METHOD: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _PAGES: Final = Environment(loader=FileSystemLoader(FilePath(__file__).parent), autoescape=True)
 
 

@@ -22,7 +22,7 @@ from chat_app.background import in_background
 from chat_app.errors import AsclepiusError
 from chat_app.interface.api.consult_routes import unless_left
 from chat_app.interface.api.conversation_routes import erase_own
-from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User, signed_in
+from chat_app.interface.api.dependencies import EVERY_METHOD, NO_STORE, ReaderLanguage, ServedRuntime, User, signed_in
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import ModelApiRoute, UnknownModel, UnknownResponse, error_response
@@ -40,7 +40,6 @@ from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, streamed
 from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.sessions.session_store import Message
 
-_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
 
 
@@ -200,7 +199,7 @@ async def erase(turns: Turns, response_id: str) -> Response:
     return JSONResponse({"id": response_id, "object": "response", "deleted": True})
 
 
-@router.api_route("/{path:path}", methods=_METHODS)
+@router.api_route("/{path:path}", methods=EVERY_METHOD)
 async def nothing_else(path: str) -> Response:
     """Answer 404 for the rest of OpenAI's API."""
     return error_response(404, "There is nothing at this address.")
