@@ -45,19 +45,13 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
     login = OidcLogin(settings)
     root, path = settings.server.root_path, settings.server.root_path + _BEGIN
 
-    def refused(error: SignInFailed) -> RedirectResponse:
-        logger.warning("A sign-in at the provider failed: %s", error)
-        response = RedirectResponse(f"{root}/login?error=oauthSignin", 302)
-        response.delete_cookie(_COOKIE, path=path)
-        return response
-
     @router.get(_BEGIN)
     async def begin(request: Request) -> RedirectResponse:
         pending = Pending(**{field: secrets.token_urlsafe(32) for field in Pending.model_fields})
         try:
             address = await login.address(pending, identity.base_address(request) + _CALLBACK)
         except SignInFailed as error:
-            return refused(error)
+            return _refused(error, root)
         claims = {**pending.model_dump(), "aud": PROVIDER, "exp": int(time.time()) + _SIGN_IN_SECONDS}
         response = RedirectResponse(address, 302)
         cookie = jwt.encode(claims, identity.secret, algorithm="HS256")
@@ -71,7 +65,7 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
             signed_in = await login.finish(code, pending, identity.base_address(request) + _CALLBACK)
         except SignInFailed as error:
             await audit.record("login_failed", "unknown", detail=PROVIDER)
-            return refused(error)
+            return _refused(error, root)
         await audit.record("login", signed_in.user, detail=PROVIDER)
         response = RedirectResponse(f"{root}/", 302)
         login_cookie = identity.cookie_of(identity.issue_login(signed_in.user, signed_in.roles))
@@ -94,6 +88,14 @@ def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIR
         return response
 
     return router
+
+
+def _refused(error: SignInFailed, root: str) -> RedirectResponse:
+    """Lead the browser back to the sign-in page, which says that the provider did not sign the user in."""
+    logger.warning("A sign-in at the provider failed: %s", error)
+    response = RedirectResponse(f"{root}/login?error=oauthSignin", 302)
+    response.delete_cookie(_COOKIE, path=root + _BEGIN)
+    return response
 
 
 def begin_leaving(response: Response, settings: Settings) -> None:

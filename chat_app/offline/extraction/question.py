@@ -248,10 +248,7 @@ def read_question(
     stems = [stem for stem in stems if stem not in asking] or stems
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
-    asked = " ".join([text, *(form for forms in also for form in forms)])
-    populations = populations_asked(asked)
-    # "A 3-month-old" is an infant, of whom texts speak by that word.
-    asked = " ".join([asked, *(name for name in YOUNG if name in populations)])
+    asked, populations = _in_all_words(text, also)
     forms = tuple(
         (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
     )
@@ -266,11 +263,19 @@ def read_question(
         tuple(filter(None, map(term_set, medicines))),
         unknown,
         _sections(text, asked, newest, frozenset[str]().union(*named)),
-        frozenset(populations),
+        populations,
         frozenset(place for place, stem in enumerate(stems) if stem in group),
         absence(text).denied.difference(*named),
         frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
     )
+
+
+def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
+    """Return ``text`` with the other words for its words, and the groups of patients that it asks about."""
+    asked = " ".join([text, *(form for forms in also for form in forms)])
+    populations = frozenset(populations_asked(asked))
+    # "A 3-month-old" is an infant, of whom texts speak by that word.
+    return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
 
 
 def _named_in(notes: str, stems: Sequence[str]) -> frozenset[int]:
