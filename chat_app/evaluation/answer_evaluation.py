@@ -13,7 +13,7 @@ from typing import Self
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
+from chat_app.evaluation.observed_answer import Before, ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
 from chat_app.offline.phrases import CLOSEST, UNRELATED, said
 from tools.guidelines import GuidelineLibrary
@@ -42,8 +42,8 @@ class AnswerQuestion(BaseModel, frozen=True, populate_by_name=True):
     """A question with the facts that its answer must hold.
 
     ``must`` are exact words of the sources, all of them needed, or one with ``any``; ``answer`` is another name for a
-    single one. ``answerable`` is False where the sources hold no answer. ``after`` is asked before the question, in
-    the same conversation.
+    single one. ``answerable`` is False where the sources hold no answer. ``after``, one question or several, is asked
+    before it in the same conversation.
     """
 
     question: str
@@ -51,7 +51,7 @@ class AnswerQuestion(BaseModel, frozen=True, populate_by_name=True):
     answer: str | None = None
     any_of: bool = Field(False, alias="any")
     answerable: bool = True
-    after: str | None = None
+    after: Before = ()
 
     @model_validator(mode="after")
     def _facts_of_an_answerable_question(self) -> Self:

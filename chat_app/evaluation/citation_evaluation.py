@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
-from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
+from chat_app.evaluation.observed_answer import Before, ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.row_places import row_stands_on
@@ -40,13 +40,13 @@ _LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
 
 
 class CitationQuestion(BaseModel, frozen=True):
-    """A question; ``after`` is asked before it in the same conversation.
+    """A question; ``after``, one question or several, is asked before it in the same conversation.
 
     The right answer to a question of the ``kind`` ``unanswerable`` has no citations.
     """
 
     question: str
-    after: str | None = None
+    after: Before = ()
     kind: str = ""
 
 

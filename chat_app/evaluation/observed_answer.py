@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
@@ -14,6 +16,11 @@ from chat_app.turn_facts import TurnFacts
 USER = "evaluation"
 Question = TypeVar("Question")
 Judged = TypeVar("Judged")
+Before = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda given: (given,) if isinstance(given, str) else given or ()),
+]
+"""The questions that are asked first; in a file one alone may stand as text."""
 
 
 @dataclass(slots=True)
@@ -61,11 +68,11 @@ class ObservedAnswer(TurnFacts):
 
 
 async def ask(
-    agent: AsclepiusHealthcareAgent, question: str, *, after: str | None = None, model: str | None = None
+    agent: AsclepiusHealthcareAgent, question: str, *, after: Sequence[str] = (), model: str | None = None
 ) -> ObservedAnswer:
-    """Ask ``question``, in the conversation that ``after`` began, and delete the conversation."""
+    """Ask ``question``, in the conversation that the questions ``after`` began, and delete the conversation."""
     answer = ObservedAnswer()
-    for text in filter(None, (after, question)):
+    for text in (*after, question):
         options = ConsultOptions(conversation_id=answer.conversation_id or None, user_id=USER, model=model)
         answer = ObservedAnswer()
         async with aclosing(agent.consult(text, options)) as events:

@@ -249,7 +249,7 @@ async def test_a_follow_up_is_asked_in_the_conversation_of_its_question_which_is
     library: GuidelineLibrary,
 ) -> None:
     agent = ScriptedAgent(TextDelta(text="..."))
-    questions = [CitationQuestion(question="And in pregnancy?", after="What of ACE inhibitors?")]
+    questions = [CitationQuestion(question="And in pregnancy?", after=("What of ACE inhibitors?",))]
     asked = cast("AsclepiusHealthcareAgent", agent)
     progress: list[tuple[int, int]] = []
     await evaluate_citations(asked, library, questions, progress=lambda done, total: progress.append((done, total)))
