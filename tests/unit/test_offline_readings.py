@@ -87,8 +87,9 @@ async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once
 
 
 async def test_what_comes_next_goes_on_from_the_reading_that_was_answered() -> None:
-    searched, _ = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
-    assert searched == ["light for plaxia in pregnancy?"]
+    searched, answers = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
+    assert searched == ["light for plaxia in pregnancy?", "Starting dose of zorbin, in pregnancy?"]
+    assert "Plaxia of the skin" in answers[-1]
 
 
 async def test_the_servers_own_search_tries_both_readings_and_stops_at_an_answer() -> None:

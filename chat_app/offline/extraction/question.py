@@ -98,6 +98,8 @@ class Question:
     everyday: frozenset[int] = frozenset()
     """The places of everyday words, numbers and unread abbreviations: where no text holds them they tell nothing of
     the subject."""
+    inherited: frozenset[int] = frozenset()
+    """The places of the terms that the questions before gave, and not the user's last words."""
 
     @property
     def names_alone(self) -> bool:
@@ -267,6 +269,7 @@ def read_question(
         frozenset(place for place, stem in enumerate(stems) if stem in group),
         absence(text).denied.difference(*named),
         frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
+        frozenset(place for place, stem in enumerate(stems) if newest and stem not in ordered_terms(newest)),
     )
 
 

@@ -76,6 +76,8 @@ APPLIES: Final = 2.5
 """Score that a unit gains whose bounds the patient's values fulfil."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
+_INHERITED: Final = 0.5
+"""Weight of a term from the questions before beside one of the user's last words."""
 _OPENING: Final = 3
 _MISSED: Final = term_set("missed skipped forgot forgotten")
 """Terms of a question about a missed dose, which no usual dose answers."""
@@ -112,6 +114,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     fitting, unfit = of_the_patient(question, candidates, others)
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
+    rare = [weight * (_INHERITED if place in question.inherited else 1.0) for place, weight in enumerate(rare)]
     rarity = _shares(rare)
     shares = _shares(_judged(question, candidates, rare))
     found: list[Scored] = []
