@@ -230,11 +230,12 @@ def _in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
 
-    def order(quote: Scored) -> tuple[bool, bool, bool, bool, bool, float]:
+    def order(quote: Scored) -> tuple[bool, bool, bool, bool, bool, bool, float]:
         part = quote.passage.part
         leads = part in asked.sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
         others = bool(asked.medicines) and names_others(asked, quote.unit)
-        return (quote.is_aside, others, not quote.fits, quote.features.group <= 0, not leads, -quote.score)
+        group = quote.features.group
+        return (quote.is_aside, others, group < 0, not quote.fits, group <= 0, not leads, -quote.score)
 
     ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))

@@ -20,6 +20,7 @@ from chat_app.offline.extraction.candidates import (
     on_others,
     read_candidates,
 )
+from chat_app.offline.extraction.patient_groups import fits_group
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.quotable_units import ordered_terms, term_set
@@ -191,7 +192,7 @@ def _features(
         return sum(rarity[term] for term in terms)
 
     follows = previous is not None and previous.passage is each.passage
-    group = question.on_group(f"{each.passage.section} {each.unit.heading} {each.unit.text}")
+    group = fits_group(question, each.unit, each.passage.section)
     return Features(
         own=share(each.own),
         above=share(each.headed - each.own),
