@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from chat_app.offline.composition.compose import compose
+from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.tool_outputs import gather
 from tests.unit.test_offline_patients import answer
 
 TITLE_PAGE = (
@@ -23,3 +28,14 @@ def test_a_description_and_scope_of_a_document_answer_nothing(question: str) -> 
 
 def test_a_question_for_what_a_document_covers_is_answered_by_its_scope() -> None:
     assert "not covered" in answer("Does the guideline cover acute plaxia?", TITLE_PAGE)
+
+
+def test_the_most_telling_word_that_no_guideline_contains_is_named() -> None:
+    terms = [{"term": "zorbium", "weight": 9.0, "absent": True}, {"term": "plaxia", "weight": 2.0}]
+    for absent, named in ((True, True), (False, False)):
+        terms[0]["absent"] = absent
+        body = {"passages": [{"cite": "[1]", "document": "Guide", "text": "Plaxia is treated early."}], "terms": terms}
+        text = compose(
+            "zorbium in plaxia", gather([ToolOutput("search_clinical_guidelines", "{}", json.dumps(body))])
+        ).text
+        assert ("contains this word: zorbium." in text) is named
