@@ -44,6 +44,7 @@ SAYS_MORE: Final = "The section that is quoted first says more. Open its referen
 CLOSEST: Final = "No sentence clearly answers this. The closest passages are:"
 NO_CALCULATOR: Final = "There is no calculator for this here: {names}."
 UNRELATED: Final = "No sentence clearly answers this. What was found shares only common words with the question."
+ABSENT: Final = "No loaded guideline contains this word: {names}."
 NOTHING: Final = "Nothing found. Searched: {places}."
 GUIDELINES: Final = "the guidelines"
 FILES: Final = "the files"
