@@ -86,6 +86,13 @@ async def test_a_misspelling_is_a_question_and_not_an_answer(drugs: DrugDatabase
     assert "No medicine of that name" in result.note
 
 
+@pytest.mark.parametrize("typed", ["treatment of tuberculosis", "Tuberkulose – womit behandeln?"])
+async def test_a_disease_finds_the_medicines_whose_labels_mention_it(drugs: DrugDatabase, typed: str) -> None:
+    result = await drugs.search(DrugQuery(name=typed))
+    assert {"rifampin", "isoniazid"} <= {hit.record.generic_name for hit in result.hits}
+    assert all(hit.matched.how == "text" for hit in result.hits)
+
+
 async def test_a_name_that_is_nothing_like_a_medicine_finds_nothing(drugs: DrugDatabase) -> None:
     result = await drugs.search(DrugQuery(name="zzzzqqq xkcdw"))
     assert result.hits == ()

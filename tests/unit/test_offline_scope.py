@@ -39,3 +39,46 @@ def test_the_most_telling_word_that_no_guideline_contains_is_named() -> None:
             "zorbium in plaxia", gather([ToolOutput("search_clinical_guidelines", "{}", json.dumps(body))])
         ).text
         assert ("contains this word: zorbium." in text) is named
+
+
+INDICATED = {
+    "zorbium": "Zorbium is indicated for plaxia of the skin.",
+    "lorbium": "Lorbium is indicated for skin grafts.",
+}
+
+
+def drugs(matched: str, **indications: str) -> ToolOutput:
+    rows = [
+        {
+            "generic_name": name,
+            "cite": f"[{number}]",
+            "matched": {"how": matched, "on": name},
+            "label": {"indications": [said], "dosage": [f"For plaxia take {name} at night."]},
+        }
+        for number, (name, said) in enumerate(indications.items(), start=2)
+    ]
+    return ToolOutput("search_drug_database", "{}", json.dumps({"results": rows, "did_you_mean": []}))
+
+
+def guideline(text: str) -> ToolOutput:
+    passage = {"cite": "[1]", "document": "Guide", "text": text}
+    terms = [{"term": "plaxia", "weight": 5.0}]
+    return ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": [passage], "terms": terms}))
+
+
+@pytest.mark.parametrize("question", ["Which drug for plaxia?", "womit plaxia behandeln", "tratamiento de plaxia"])
+def test_a_medicine_that_no_guideline_gives_is_found_by_its_indication(question: str) -> None:
+    text = compose(question, gather([guideline("Boils are drained."), drugs("text", **INDICATED)])).text
+    assert "Zorbium is indicated for plaxia" in text
+    assert "Lorbium" not in text
+    assert "at night" not in text
+
+
+def test_an_indication_comes_neither_before_a_guideline_nor_where_no_medicine_is_asked_for() -> None:
+    answered = compose(
+        "Which drug for plaxia?", gather([guideline("Treat plaxia with amoxicillin."), drugs("text", **INDICATED)])
+    )
+    assert "amoxicillin" in answered.text
+    assert "Zorbium" not in answered.text
+    untold = compose("How common is plaxia?", gather([guideline("Boils are drained."), drugs("text", **INDICATED)]))
+    assert "Zorbium" not in untold.text

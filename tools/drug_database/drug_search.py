@@ -244,7 +244,8 @@ def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) 
     A record that shares only 3-grams is left out: some always do, whatever was typed.
     """
     words = question.core
-    found = _bm25(client, state, "stems_bm25", stems(words))
+    also = (same for one in state.expander.expand(" ".join(words)).expansions for same in one.same)
+    found = _bm25(client, state, "stems_bm25", stems([*words, *also]))
     scores = {key: 1.0 / (_RRF_K + rank) for rank, key in enumerate(found)}
     for rank, key in enumerate(_bm25(client, state, "grams_bm25", grams(words)) if found else ()):
         if key in scores:

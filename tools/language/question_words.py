@@ -27,10 +27,16 @@ _EVERYDAY_WORDS = 1_500
 
 ASKS_FOR_MEDICINE: Final = re.compile(
     r"\b(?:drugs?|medic(?:ine|ation)s?|meds|agents?|tablets?|pills?|antibio\w+|abx|therapy|anti\w+s)\b"
-    r"|\bfirst[- ](?:line|choice)\b|\btreat|\b(?:to|i|we) (?:give|use|start|add|prescribe)\b|\bmedikament|\bbehand",
+    r"|\bfirst[- ](?:line|choice)\b|\btreat|\b(?:to|i|we) (?:give|use|start|add|prescribe)\b|\bmedikament"
+    r"|\bbehand|\btherapie|\barznei|\btratam|\btratar|\bmedicament|\bf[áa]rmaco",
     re.IGNORECASE,
 )
 """A question for a medicine, or for what to do."""
+
+
+def disease_in(question: str) -> str:
+    """Return ``question`` without the words that ask for a medicine: what the medicine is to be given for."""
+    return re.sub(rf"\w*(?:{ASKS_FOR_MEDICINE.pattern})\w*", " ", question, flags=re.IGNORECASE)
 
 
 def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from chat_app.offline import phrases
 from chat_app.offline.calculating.other_scores import other_scores
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft, table_of
+from chat_app.offline.composition.indications import selected
 from chat_app.offline.composition.pairs import add_pairs, asks_combination, of_follow_up, pair_sentences
 from chat_app.offline.extraction.candidates import names_others, with_caption
 from chat_app.offline.extraction.drug_parts import (
@@ -58,7 +59,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     _offered_names(draft, evidence)
     offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)
-    selection = select(asked, [*labels, *evidence.passages])
+    selection = selected(asked, labels, evidence, draft.language)
     if not selection.answers:
         _not_loaded(draft, evidence)
         _no_calculator(draft, question, evidence)
@@ -139,7 +140,7 @@ def _is_on_overdose(quote: Scored) -> bool:
 def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
     """Return whether a sentence of ``evidence`` clearly answers ``question``."""
     asked, labels = _read(question, evidence, newest)
-    return select(asked, [*labels, *evidence.passages]).answers
+    return selected(asked, labels, evidence, language_of(newest)).answers
 
 
 def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, list[EvidencePassage]]:

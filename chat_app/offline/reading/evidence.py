@@ -160,6 +160,11 @@ class Evidence:
         return tuple({record.name: record for record in found}.values())
 
     @property
+    def mentioned(self) -> tuple[EvidenceRecord, ...]:
+        """The drugs in whose records words of the question stand."""
+        return tuple(record for lookup in self.lookups for record in lookup.records if record.matched == "text")
+
+    @property
     def medicines(self) -> list[str]:
         """The names of the drugs that the question names, without their classes."""
         return [name for record in self.named for name in record.names]
