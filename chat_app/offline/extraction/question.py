@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import (
@@ -34,7 +34,7 @@ from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
-from tools.language.vocabulary.patient_values import value_names, without_values
+from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
 from tools.language.vocabulary.populations import (
     MOTHERS,
     NAMED,
@@ -46,6 +46,7 @@ from tools.language.vocabulary.populations import (
     speaks_of,
 )
 from tools.language.vocabulary.related_words import related_forms
+from tools.language.word_lists import word_list
 
 _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases, which are not idle where they are everyday words."""
@@ -67,6 +68,14 @@ _SEVERAL: Final = re.compile(
     r"|deriv\w+|remit\w+)\b|n['’]t\b|kontraindiz|contraindi)",
     re.IGNORECASE,
 )
+
+_PAIR: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?![\d./])")
+_DIGIT: Final = re.compile(
+    r"(?P<before>[^\W\d_][^\W_]*)\W{1,3}(?P<number>\d)\b(?![.,]\d)(?:\W{1,3}(?P<after>[^\W\d_]+))?"
+)
+_NEVER: Final = re.compile(r"(?!)")
+_BEGINNING: Final = 3
+"""Letters by which a word beside a number is told in its other forms."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,10 @@ class Question:
     everyday: frozenset[int] = frozenset()
     """The places of everyday words, numbers and unread abbreviations: where no text holds them they tell nothing of
     the subject."""
+    states: tuple[frozenset[str], ...] = ()
+    """What the patient's values outside the reference range are called, each as its stems."""
+    numbers: Mapping[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
+    """Terms that tell nothing alone, each with a pattern for it beside one of its neighbours, as in "stage 4"."""
 
     @property
     def names_alone(self) -> bool:
@@ -150,9 +163,15 @@ class Question:
         return 0.0 if asks_all or _ADULTS.search(text) or not populations_in(text) else -1.0
 
     def said_in(self, *texts: str) -> frozenset[str]:
-        """Return the terms of ``texts`` but for those that one side alone says to be absent."""
+        """Return the terms of ``texts`` but for those that one side alone says to be absent, and other numbers."""
         denied, states = (frozenset[str]().union(*parts) for parts in zip(*map(absence, texts), strict=True))
-        return term_set(" ".join(texts)) - (states - self.absent) - (self.absent - denied)
+        text = " ".join(texts)
+        loose = {number for number, beside in self.numbers.items() if not beside.search(text)}
+        return term_set(text) - (states - self.absent) - (self.absent - denied) - loose
+
+    def names_state(self, stems: Set[str]) -> bool:
+        """Return whether ``stems`` name the state in which a value of the patient is."""
+        return any(state <= stems for state in self.states)
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
@@ -202,6 +221,12 @@ class Question:
         asks = bool(self.medicines) or self.asks_medicine
         return asks and FORBIDDEN_USE.search(unit.text) is not None and label_terms().names_any(unit.text)
 
+    def forbids_in_state(self, unit: Unit) -> bool:
+        """Return whether ``unit`` forbids the use of a medicine in the state in which a value of the patient is."""
+        forbids = FORBIDDEN_USE.search(unit.text) if self.states else None
+        named = forbids is not None and self.names_state(term_set(unit.text[forbids.end() :]))
+        return named and label_terms().names_any(unit.text)
+
     @property
     def asks_medicine(self) -> bool:
         """Return whether a medicine is asked for, and none is named."""
@@ -249,6 +274,8 @@ def read_question(
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
     asked, populations = _in_all_words(text, also)
+    abnormal = abnormal_values(text)
+    valued = term_set(" ".join(name for name, _ in abnormal))
     forms = tuple(
         (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
     )
@@ -266,8 +293,33 @@ def read_question(
         populations,
         frozenset(place for place, stem in enumerate(stems) if stem in group),
         absence(text).denied.difference(*named),
-        frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
+        frozenset(
+            place for place, stem in enumerate(stems) if (stem in everyday or _is_unread(stem)) and stem not in valued
+        ),
+        tuple(term_set(called) for _, called in abnormal),
+        _numbers(text, frozenset(stems)) | {stem: _NEVER for stem in valued if len(stem) == 1},
     )
+
+
+def _numbers(text: str, stems: frozenset[str]) -> dict[str, re.Pattern[str]]:
+    """Return the single digits behind the word that they belong to, each with a pattern for it beside a neighbour.
+
+    So are the parts of a pair such as a blood pressure. Others, as in "for 3 months", are found anywhere.
+    """
+    stop, found = word_list("stop"), dict[str, re.Pattern[str]]()
+    for match in _DIGIT.finditer(text):
+        if match["number"] in stems and match["before"].lower() not in stop:
+            after = rf"|{match['number']}\W{{1,3}}{_begins(match['after'])}" if match["after"] else ""
+            pattern = rf"\b(?:{_begins(match['before'])}\W{{1,3}}{match['number']}\b{after})"
+            found[match["number"]] = re.compile(pattern, re.IGNORECASE)
+    for pair in _PAIR.finditer(text):
+        found |= dict.fromkeys(stems & set(pair.groups()), re.compile(rf"\b{pair[1]} ?/ ?{pair[2]}\b"))
+    return found
+
+
+def _begins(word: str) -> str:
+    """Return a pattern for ``word`` in any of its forms."""
+    return rf"{word}\b" if word.isdecimal() else rf"{re.escape(word[:_BEGINNING])}\w*"
 
 
 def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:

@@ -74,6 +74,8 @@ NEAR: Final = WEIGHTS.near / WEIGHTS.own
 """What a related word counts of the share of the question that a unit holds."""
 APPLIES: Final = 2.5
 """Score that a unit gains whose bounds the patient's values fulfil."""
+ON_STATE: Final = 1.5
+"""Score that a unit gains which names the state of a value of the patient, without bounds that leave it out."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
 _OPENING: Final = 3
@@ -129,7 +131,9 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
                 features=features,
                 held=1.0 if question.names_alone else held,
                 is_on_subject=each.place not in others and _is_on_subject(question, each, shares),
-                score=score + (APPLIES if each.place in fitting else 0.0),
+                score=score
+                + (APPLIES if each.place in fitting else 0.0)
+                + (ON_STATE if each.on_state and each.holds_patient is not False else 0.0),
                 is_aside=each.place in others,
                 fits=each.place in fitting,
             )
