@@ -26,6 +26,7 @@ from chat_app.offline.extraction.drug_parts import (
     asked_sections,
     words_of_use,
 )
+from chat_app.offline.extraction.numbers_beside import NEVER, numbers_beside
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
@@ -46,7 +47,6 @@ from tools.language.vocabulary.populations import (
     speaks_of,
 )
 from tools.language.vocabulary.related_words import related_forms
-from tools.language.word_lists import word_list
 
 _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases, which are not idle where they are everyday words."""
@@ -68,14 +68,6 @@ _SEVERAL: Final = re.compile(
     r"|deriv\w+|remit\w+)\b|n['’]t\b|kontraindiz|contraindi)",
     re.IGNORECASE,
 )
-
-_PAIR: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?![\d./])")
-_DIGIT: Final = re.compile(
-    r"(?P<before>[^\W\d_][^\W_]*)\W{1,3}(?P<number>\d)\b(?![.,]\d)(?:\W{1,3}(?P<after>[^\W\d_]+))?"
-)
-_NEVER: Final = re.compile(r"(?!)")
-_BEGINNING: Final = 3
-"""Letters by which a word beside a number is told in its other forms."""
 
 
 @dataclass(frozen=True)
@@ -297,29 +289,8 @@ def read_question(
             place for place, stem in enumerate(stems) if (stem in everyday or _is_unread(stem)) and stem not in valued
         ),
         tuple(term_set(called) for _, called in abnormal),
-        _numbers(text, frozenset(stems)) | {stem: _NEVER for stem in valued if len(stem) == 1},
+        numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
     )
-
-
-def _numbers(text: str, stems: frozenset[str]) -> dict[str, re.Pattern[str]]:
-    """Return the single digits behind the word that they belong to, each with a pattern for it beside a neighbour.
-
-    So are the parts of a pair such as a blood pressure. Others, as in "for 3 months", are found anywhere.
-    """
-    stop, found = word_list("stop"), dict[str, re.Pattern[str]]()
-    for match in _DIGIT.finditer(text):
-        if match["number"] in stems and match["before"].lower() not in stop:
-            after = rf"|{match['number']}\W{{1,3}}{_begins(match['after'])}" if match["after"] else ""
-            pattern = rf"\b(?:{_begins(match['before'])}\W{{1,3}}{match['number']}\b{after})"
-            found[match["number"]] = re.compile(pattern, re.IGNORECASE)
-    for pair in _PAIR.finditer(text):
-        found |= dict.fromkeys(stems & set(pair.groups()), re.compile(rf"\b{pair[1]} ?/ ?{pair[2]}\b"))
-    return found
-
-
-def _begins(word: str) -> str:
-    """Return a pattern for ``word`` in any of its forms."""
-    return rf"{word}\b" if word.isdecimal() else rf"{re.escape(word[:_BEGINNING])}\w*"
 
 
 def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
