@@ -15,7 +15,7 @@ from chat_app.offline.composition.compose import compose, is_answered
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
-from chat_app.offline.planning.followups import searched_last, standalone
+from chat_app.offline.planning.followups import closest_reading, standalone, tried_readings
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.small_talk import small_talk
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
@@ -41,9 +41,10 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         return
     current = turns[-1]
     readings = standalone(turns, [function.name for function in prompt.functions])
-    question, outputs = searched_last(readings, current.outputs)
+    tried = tried_readings(readings, current.outputs)
+    question, outputs = tried[-1]
     if question != readings[-1] and outputs and not _goes_on(current.question, question, gather(outputs)):
-        question, outputs = readings[-1], []
+        question, outputs = readings[readings.index(question) + 1], []
     courtesy = "" if current.outputs else small_talk(current.question)
     computed, alone = calculations(prompt.functions, turns)
     planned = _calls(question, outputs, prompt, computed, alone=alone)
@@ -69,6 +70,8 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield compose(question, evidence, newest=current.question)
     elif current.outputs:
         yield Thought(phrases.CHOOSING)
+        if tried[1:] and not is_answered(question, gather(outputs), newest=current.question):
+            question, outputs = closest_reading(current.question, tried)
         yield compose(question, gather(outputs), newest=current.question)
     else:
         yield _without_sources(turns, current)

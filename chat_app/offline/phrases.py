@@ -11,7 +11,7 @@ from typing import Final
 
 import orjson
 
-from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.common_words import LANGUAGES, Language
 
 GREETING: Final = (
     "Hello. I answer clinical questions with sentences quoted from the sources I am given, each with its citation."
@@ -44,6 +44,7 @@ SAYS_MORE: Final = "The section that is quoted first says more. Open its referen
 CLOSEST: Final = "No sentence clearly answers this. The closest passages are:"
 NO_CALCULATOR: Final = "There is no calculator for this here: {names}."
 UNRELATED: Final = "No sentence clearly answers this. What was found shares only common words with the question."
+ABSENT: Final = "No loaded guideline contains this word: {names}."
 NOTHING: Final = "Nothing found. Searched: {places}."
 GUIDELINES: Final = "the guidelines"
 FILES: Final = "the files"
@@ -74,6 +75,12 @@ TRANSLATED: Final[dict[str, dict[str, str]]] = orjson.loads(
     (resources.files("chat_app.offline") / "translations.json").read_bytes()
 )
 """By language the phrases that have a translation, by their English text."""
+
+
+def is_unclear(answer: str) -> bool:
+    """Return whether an ``answer`` of the model says that no sentence answers clearly, or that nothing was found."""
+    openings = (said(phrase, language) for phrase in (CLOSEST, UNRELATED, NOTHING) for language in LANGUAGES)
+    return any(opening.partition("{")[0] in answer for opening in openings)
 
 
 def said(phrase: str, language: Language) -> str:

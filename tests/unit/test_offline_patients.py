@@ -265,3 +265,26 @@ def test_a_limit_is_quoted_with_the_sentence_that_it_limits() -> None:
 def test_a_class_is_a_medicine_that_is_asked_for(treatment: str) -> None:
     said = f"In plaxia, offer {treatment} early."
     assert order(answer("which drug in plaxia?", "Plaxia is common in the north.", said), said, "Plaxia is common")
+
+
+@pytest.mark.parametrize(
+    ("question", "fitting", "other"),
+    [
+        ("zorbium goal for a 55-year-old", "The usual goal is", "In people aged 80 years or older, the goal is"),
+        ("zorbium goal for an 84-year-old", "In people aged 80 years or older, the goal is", "The usual goal is"),
+        ("zorbium goal in plaxia", "The usual goal is", "In patients on dialysis, the goal is"),
+        ("zorbium goal on dialysis", "In patients on dialysis, the goal is", "The usual goal is"),
+        ("zorbium goal in plaxia", "The usual goal is", "In pregnancy, the goal is"),
+        ("zorbium goal in a Black woman", "In Black adults, the goal is", "The usual goal is"),
+        ("zorbium goal in plaxia with gout", "In gout, the goal is", "In patients with no comorbidity, the goal is"),
+    ],
+)
+def test_what_is_said_of_a_group_leads_only_where_the_patient_is_of_it(question: str, fitting: str, other: str) -> None:
+    body = [
+        {"cite": "[1]", "document": "Plaxia in adults", "section": "Plaxia in adults › Goals", "text": text}
+        for text in (f"{other} a zorbium level of 4.", f"{fitting} a zorbium level of 5.")
+    ]
+    outputs = [ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": body}))]
+    text = compose(question, gather(outputs)).text
+    assert fitting in text
+    assert other not in text or order(text, fitting, other)

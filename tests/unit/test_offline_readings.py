@@ -10,12 +10,15 @@ import pytest
 
 from chat_app.offline import phrases
 from chat_app.offline.composition.compose import compose
+from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.planning.calls import plan
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
 from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
@@ -87,8 +90,9 @@ async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once
 
 
 async def test_what_comes_next_goes_on_from_the_reading_that_was_answered() -> None:
-    searched, _ = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
-    assert searched == ["light for plaxia in pregnancy?"]
+    searched, answers = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
+    assert searched == ["light for plaxia in pregnancy?", "Starting dose of zorbin, in pregnancy?"]
+    assert "Plaxia of the skin" in answers[-1]
 
 
 async def test_the_servers_own_search_tries_both_readings_and_stops_at_an_answer() -> None:
@@ -193,3 +197,23 @@ def test_the_catalogue_is_answered_in_a_few_lines() -> None:
     assert compose("Which guidelines are loaded?", evidence).text == f"{phrases.LOADED}\n\n{all_loaded}"
     assert compose("Is there a guideline on epilepsy?", evidence).text == f"{phrases.NONE_ON}\n\n{all_loaded}"
     assert "263" in compose("¿Qué medicamentos hay en la base de datos?", evidence).text
+
+
+@pytest.mark.parametrize(
+    ("question", "fitting", "other"),
+    [
+        ("switch zorbium to plaxol", "Zorbium\tPlaxol\tOverlap both.", "Plaxol\tZorbium\tStop first."),
+        ("change from plaxol to zorbium", "Plaxol\tZorbium\tStop first.", "Zorbium\tPlaxol\tOverlap both."),
+        ("Plaxol auf Zorbium umstellen", "Plaxol\tZorbium\tStop first.", "Zorbium\tPlaxol\tOverlap both."),
+        (
+            "switch zorbium to plaxol",
+            "Patients are switched from zorbium to plaxol late.",
+            "A switch from plaxol to zorbium is early.",
+        ),
+    ],
+)
+def test_a_change_is_answered_in_its_direction(question: str, fitting: str, other: str) -> None:
+    head = "Table 1. Changes\nFrom\tTo\tHow\n" if "\t" in fitting else ""
+    passages = [EvidencePassage(f"{head}{other}\n{fitting}", "[1]", "Guide")]
+    texts = [quote.unit.text for quote in select(read_question(question), passages).quotes]
+    assert texts == [fitting.replace("\t", " ")]

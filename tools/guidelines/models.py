@@ -109,6 +109,8 @@ class QuestionTerm(Frozen):
     also: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     """Classes, members and words that go with it."""
+    absent: bool = False
+    """True for a rare word that occurs in no guideline of the library, nor does another word for it."""
 
 
 class GuidelineSearchResult(Frozen):

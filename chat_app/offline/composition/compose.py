@@ -37,6 +37,7 @@ from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.language.quotable_units import Table, Unit, units
+from tools.language.terms import terms
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
@@ -61,6 +62,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if not selection.answers:
         _not_loaded(draft, evidence)
         _no_calculator(draft, question, evidence)
+        _absent_word(draft, newest or question, evidence)
     opening = draft.text
     selection, evidence, added = of_follow_up(asked, selection, evidence, newest)
     leads = not added and asks_combination(asked, evidence, answered=selection.answers)
@@ -109,6 +111,14 @@ def _no_calculator(draft: Draft, question: str, evidence: Evidence) -> None:
     """Say that there is no calculator for the scores that are asked for, if there are any."""
     if not (evidence.calculations or evidence.named) and (scores := other_scores(question)):
         draft.say(phrases.NO_CALCULATOR, names=scores)
+
+
+def _absent_word(draft: Draft, question: str, evidence: Evidence) -> None:
+    """Name the most telling word of the question if it occurs in no guideline of the library."""
+    words = {one: word for word in re.findall(r"[^\W_]+", question) for one in terms(word)}
+    telling = max(evidence.terms, key=lambda each: each.weight, default=None)
+    if telling and telling.absent and telling.term in words and not evidence.named:
+        draft.say(phrases.ABSENT, names=[words[telling.term]])
 
 
 def _below_overdosage(asked: Question, passages: Sequence[EvidencePassage], *, said: bool) -> Selection:
@@ -235,8 +245,8 @@ def _in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
         part = quote.passage.part
         leads = part in asked.sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
         others = bool(asked.medicines) and names_others(asked, quote.unit)
-        forbids = asked.forbids_in_state(quote.unit)
-        return (quote.is_aside, others, not forbids, not quote.fits, quote.features.group <= 0, not leads, -quote.score)
+        forbids, group = asked.forbids_in_state(quote.unit), quote.features.group
+        return (quote.is_aside, others, group < 0, not forbids, not quote.fits, group <= 0, not leads, -quote.score)
 
     ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from chat_app.offline.extraction.about_document import is_about_document
 from chat_app.offline.extraction.drug_parts import PATIENTS_OF
 from chat_app.offline.extraction.opposite_sides import contradicts
 from chat_app.offline.extraction.question import Question
@@ -47,7 +48,8 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
             lead = found[-unit.leans] if 0 < unit.leans <= len(found) and found[-unit.leans].unit.leads else None
             above = _above(unit, passage) + (f" {lead.unit.text}" if lead else "")
             key = "".join(unit.text.lower().split())
-            if key not in seen and not _of_others(question, f"{above} {unit.text}", unit, passage):
+            aside = is_about_document(question.text, unit, passage)
+            if key not in seen and not (aside or _of_others(question, f"{above} {unit.text}", unit, passage)):
                 seen.add(key)
                 own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
                 cells = _cells(unit)

@@ -103,6 +103,8 @@ class Question:
     """What the patient's values outside the reference range are called, each as its stems."""
     numbers: Mapping[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
     """Terms that tell nothing alone, each with a pattern for it beside one of its neighbours, as in "stage 4"."""
+    inherited: frozenset[int] = frozenset()
+    """The places of the terms that the questions before gave, and not the user's last words."""
 
     @property
     def names_alone(self) -> bool:
@@ -290,6 +292,7 @@ def read_question(
         ),
         tuple(term_set(called) for _, called in abnormal),
         numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
+        frozenset(place for place, stem in enumerate(stems) if newest and stem not in ordered_terms(newest)),
     )
 
 

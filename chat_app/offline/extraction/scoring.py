@@ -20,6 +20,8 @@ from chat_app.offline.extraction.candidates import (
     on_others,
     read_candidates,
 )
+from chat_app.offline.extraction.directions import read_directions
+from chat_app.offline.extraction.patient_groups import fits_group
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
 from tools.language.quotable_units import ordered_terms, term_set
@@ -73,11 +75,13 @@ WEIGHTS: Final = Features(
 NEAR: Final = WEIGHTS.near / WEIGHTS.own
 """What a related word counts of the share of the question that a unit holds."""
 APPLIES: Final = 2.5
-"""Score that a unit gains whose bounds the patient's values fulfil."""
+"""Score that a unit gains whose bounds the patient's values fulfil, or that goes in the asked direction."""
 ON_STATE: Final = 1.5
 """Score that a unit gains which names the state of a value of the patient, without bounds that leave it out."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
+_INHERITED: Final = 0.5
+"""Weight of a term from the questions before beside one of the user's last words."""
 _OPENING: Final = 3
 _MISSED: Final = term_set("missed skipped forgot forgotten")
 """Terms of a question about a missed dose, which no usual dose answers."""
@@ -109,17 +113,19 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
     Left out are repeats, and what is said of other patients, or of other medicines where one is named.
     """
-    candidates = read_candidates(question, passages)
+    along, candidates = read_directions(question, read_candidates(question, passages))
     others = on_others(question, candidates)
     fitting, unfit = of_the_patient(question, candidates, others)
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
+    rare = [weight * (_INHERITED if place in question.inherited else 1.0) for place, weight in enumerate(rare)]
     rarity = _shares(rare)
     shares = _shares(_judged(question, candidates, rare))
     found: list[Scored] = []
     for each in candidates:
         missing = bool(question.unknown) and question.unknown.isdisjoint(each.own | each.headed | each.near)
-        if each.place in unfit or ((missing or each.place in others) and names_any(each.unit)):
+        back = along[each.place] < 0
+        if each.place in unfit or (back and 1 in along) or ((missing or each.place in others) and names_any(each.unit)):
             continue
         previous = candidates[each.place - 1] if each.place else None
         features = _features(question, each, previous, rarity, aside=each.place in others)
@@ -130,9 +136,10 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
                 **vars(each),
                 features=features,
                 held=1.0 if question.names_alone else held,
-                is_on_subject=each.place not in others and _is_on_subject(question, each, shares),
+                is_on_subject=each.place not in others and not back and _is_on_subject(question, each, shares),
                 score=score
                 + (APPLIES if each.place in fitting else 0.0)
+                + APPLIES * along[each.place]
                 + (ON_STATE if each.on_state and each.holds_patient is not False else 0.0),
                 is_aside=each.place in others,
                 fits=each.place in fitting,
@@ -195,7 +202,7 @@ def _features(
         return sum(rarity[term] for term in terms)
 
     follows = previous is not None and previous.passage is each.passage
-    group = question.on_group(f"{each.passage.section} {each.unit.heading} {each.unit.text}")
+    group = fits_group(question, each.unit, each.passage.section)
     return Features(
         own=share(each.own),
         above=share(each.headed - each.own),

@@ -103,7 +103,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     stands alone where one of the two, and not the other, was searched for in what labels say of an overdose.
     """
     readings: tuple[str, ...] = ("",)
-    resolved = answer = topic = result = ""
+    resolved = answer = topic = subject = result = ""
     evidence, searched, compared = Evidence(), frozenset[str](), tuple[str, ...]()
     for turn in turns:
         if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
@@ -116,28 +116,44 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
         alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
         before = resolved if on_result else topic if alike or _refers(question) else ""
         confirmed = _confirmed(question, resolved, answer)
-        readings = (confirmed,) if confirmed else _readings(question, before, evidence, compared)
+        readings = (confirmed,) if confirmed else _readings(question, before, subject, evidence, compared)
         readings = readings if on_result else _with_result(readings, question, result)
         answer = turn.answer
-        resolved, outputs = searched_last(readings, turn.outputs)
+        tried = tried_readings(readings, turn.outputs)
+        resolved, outputs = closest_reading(question, tried) if phrases.is_unclear(answer) else tried[-1]
         found = gather(outputs)
         result = found.results
         if not found.calculations or found.searched_documents or found.lookups:
             topic, searched = resolved, used
             evidence = found if outputs else evidence
             names = subjects(resolved, found)
+            own = not subject or (resolved == question and len(terms(question)) > _FEWEST)
+            subject = ", ".join(names) or (_ENDING.sub("", resolved) if own else subject)
             compared = (
                 tuple(dict.fromkeys((*compared, *names))) if names and resolved != question else names or compared
             )
     return readings
 
 
-def searched_last(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> tuple[str, list[ToolOutput]]:
-    """Return the last of ``readings`` that was searched for, else the first, and the outputs that are not another's."""
-    asked = [output.given.values() for output in outputs]
-    last = next((reading for reading in reversed(readings) if any(reading in each for each in asked)), readings[0])
-    others = set(readings) - {last}
-    return last, [output for output, each in zip(outputs, asked, strict=True) if not any(one in each for one in others)]
+def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
+    """Return the ``readings`` that were searched for, else the first, each with the outputs that are not another's."""
+    given = [(output, output.given.values()) for output in outputs]
+    tried = [reading for reading in readings if any(reading in each for _, each in given)] or readings[:1]
+    return [
+        (one, [output for output, each in given if not any(other in each for other in readings if other != one)])
+        for one in tried
+    ]
+
+
+def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
+    """Return the reading to answer where none of those ``tried`` is answered clearly, with its outputs.
+
+    It is ``question`` itself where that names a medicine, or where the questions before name none, else the completed
+    one.
+    """
+    (completed, before), (last, own) = tried[0], tried[-1]
+    goes_on = subjects(completed, gather(before)) and not subjects(question, gather(own))
+    return tried[0] if goes_on or last != question else tried[-1]
 
 
 def _confirmed(question: str, before: str, answer: str) -> str:
@@ -150,7 +166,7 @@ def _confirmed(question: str, before: str, answer: str) -> str:
     return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
 
 
-def _readings(question: str, before: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
+def _readings(question: str, before: str, subject: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both where it may be meant either way.
 
     ``compared`` are the medicines of the questions before, where each goes on from the one before it.
@@ -161,11 +177,18 @@ def _readings(question: str, before: str, evidence: Evidence, compared: Sequence
         return (f"{_ENDING.sub('', _LEAD.sub('', question))} ({', '.join(compared)})?",)
     known = subjects(before, evidence)
     if before and (_refers(question) or _asks_part(question)):
-        return (_completed(question, before, known),)
+        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = _CLAUSE.match(question) and _unusual(question)
     if before and not own and len(terms(question)) <= _FEW:
-        return (_completed(question, before, known), question)
+        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), question)))
     return (question,)
+
+
+def _of_subject(question: str, subject: str) -> list[str]:
+    """Return the reading of ``question`` that asks of the ``subject`` before alone, and of nothing else before."""
+    rest = _ENDING.sub("", _LEAD.sub("", question))
+    own = not rest or _PRONOUN.search(rest) or label_terms().names_any(rest)
+    return [] if own or not subject else [f"{subject}, {rest}?"]
 
 
 def _with_result(readings: tuple[str, ...], question: str, result: str) -> tuple[str, ...]:

@@ -127,6 +127,8 @@ class WeightedTerm:
     weight: float
     also: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
+    absent: bool = False
+    """Whether it occurs in no guideline of the library, nor does another word for it."""
 
 
 @dataclass

@@ -116,7 +116,13 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
         for rank, row in enumerate(rows)
     ]  # fmt: skip
     evidence.terms += [
-        WeightedTerm(_text(row.get("term")), float(row["weight"]), _texts(row.get("also")), _texts(row.get("related")))
+        WeightedTerm(
+            _text(row.get("term")),
+            float(row["weight"]),
+            _texts(row.get("also")),
+            _texts(row.get("related")),
+            bool(row.get("absent")),
+        )
         for row in _rows(body.get("terms"))
         if isinstance(row.get("weight"), int | float)
     ]

@@ -30,6 +30,8 @@ _KEPT_DOCUMENTS = 500
 """Documents whose abbreviations stay in memory."""
 _TELLING = 6
 """Best passages in which a word that only asks has to be, to count as a word of the subject."""
+_RARE = 0.93
+"""Rareness in ordinary language from which a word may name what a question is about."""
 MAX_ROWS = 2
 """Rows of one page's tables in one result: the page's own passage holds the whole table."""
 
@@ -61,7 +63,7 @@ class LibrarySearch:
         held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]
         rare = term_rareness(question)
         explained = self._explained(passages)
-        terms = tuple(
+        read = (
             QuestionTerm(
                 term=term,
                 weight=round(snapshot.weight(term) * rare.get(term, 1.0), 2),
@@ -69,6 +71,11 @@ class LibrarySearch:
                 related=tuple(related for one in _expanded(term, expansion) for related in one.related),
             )
             for term in dict.fromkeys(telling(found.question, held, expansion))
+        )
+        known = expansion.language == "en"
+        terms = tuple(
+            each.model_copy(update={"absent": (known or bool(each.also)) and _is_absent(each, rare, snapshot)})
+            for each in read
         )
         best = max((_most_held(terms, passage) for passage in passages), default=0.0)
         strong = best >= STRONG_FROM * sum(term.weight for term in terms)
@@ -181,6 +188,13 @@ def _also(term: str, question: str, explained: Mapping[str, str], expansions: Se
         return tuple(meant)
     shorts = [short for short, words in explained.items() if " " not in words and term_set(words) == own]
     return (*(same for one in expansions for same in one.same), *shorts)
+
+
+def _is_absent(each: QuestionTerm, rare: Mapping[str, float], snapshot: LibrarySnapshot) -> bool:
+    """Return whether a rare word and all other words for it occur in no guideline."""
+    forms = [term_set(form) for form in (each.term, *each.also, *each.related)]
+    is_rare = rare.get(each.term, 0.0) >= _RARE and len(each.term) > 3 and each.term.isalpha()
+    return is_rare and not any(form and all(snapshot.counts[stem] for stem in form) for form in forms)
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:

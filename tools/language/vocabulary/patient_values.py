@@ -202,6 +202,15 @@ def patient_age(text: str) -> float | None:
     return next((value.amount for value in _values(text) if value.quantity is _QUANTITIES[0]), None)
 
 
+def excludes_age(question: str, text: str) -> bool:
+    """Return whether ``text`` is on another age than ``question`` gives; one of several criteria excludes nobody."""
+    age = patient_age(question)
+    if age is None or any(_bounds(each, text) for each in _QUANTITIES[1:]):
+        return False
+    bounds = _bounds(_QUANTITIES[0], text)
+    return bool(bounds) and not any(bound.low <= age <= bound.high for bound in bounds)
+
+
 def gives_values(question: str) -> bool:
     """Return whether ``question`` gives a value of the patient."""
     return bool(_values(question))

@@ -62,6 +62,29 @@ _SAID_OF_OLDER: Final = re.compile(
     r"|(?:aged?|over) (?:6[5-9]|[7-9]\d))\b",
     re.IGNORECASE,
 )
+_NOT: Final = r"(?<!\bno )(?<!\bnot )(?<!without )(?<!\bohne )(?<!keine )(?<!\bsin )"
+HEALTHY: Final = "healthy"
+_COMORBID: Final = r"(?:co-?morbid\w*|komorbid\w*|begleiterkrankung\w*|comorbilid\w*|vorerkrankung\w*)"
+_STATES: Final[dict[str, re.Pattern[str]]] = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "black": r"\bafrican[- ]americans?\b|\b(?:is|are|ist|sind|es) (?:black|schwarz|negr[oa])\b"
+        r"|\b(?:black|schwarze\w?)(?= (?:[\w.]+ ){0,2}(?:adult|patient|people|person|wom[ae]n|m[ae]n\b|frau|mann|männer"
+        r"|erwachsene))|\b(?:pacientes|personas|adultos) negr[oa]s\b",
+        "dialysis": rf"{_NOT}(?<!\bor )\b(?:(?:on|receiving|undergoing|during|with|unter|an der|bei|en)"
+        r" (?:h[ae]emo|hämo|peritoneal )?d[ií]al[iy]s[ei]\w*"
+        r"|d[ií]al[iy]s[ei]\w*[- ]?(?:patient\w*|pflichtig\w*|dependent))",
+        HEALTHY: rf"\b(?:no|without|ohne|keine|sin) {_COMORBID}|\b(?:otherwise|previously) healthy\b|\bsonst gesund\w*",
+    }.items()
+}
+"""For each other state that tells for which patients a text is, what names it."""
+_COMPARES: Final = re.compile(r"\b(?:than|vs|versus|als|que)\b", re.IGNORECASE)
+
+
+def states_in(text: str) -> frozenset[str]:
+    """Return the states for whose patients ``text`` is; none where it compares them with others."""
+    compares = _COMPARES.search(text)
+    return frozenset(name for name, pattern in _STATES.items() if not compares and pattern.search(text))
 
 
 def populations_in(text: str) -> tuple[Population, ...]:
