@@ -205,6 +205,14 @@ def test_a_single_digit_is_found_beside_its_word_alone() -> None:
     assert "4" in question.said_in("Zorbium is avoided in stage 4.")
     assert "4" not in question.said_in("Zorbium is taken every 4 hours.")
     assert "4" in read_question("zorbium for 4 weeks").said_in("It takes 4 months.")
+    assert "4" in read_question("zorbium seit 4 Wochen").said_in("It takes 4 months.")
+
+
+def test_what_is_on_another_kind_answers_only_with_more_than_the_asked_kind() -> None:
+    text = "Adults with signs of type 1 plumbosis are tested for lead. Type 1 plumbosis is treated with zorbium."
+    passage = EvidencePassage(text, document="Type 2 plumbosis")
+    tested, treated = scored(read_question("How is type 1 plumbosis treated?"), [passage])
+    assert (tested.is_on_subject, treated.is_on_subject) == (False, True)
 
 
 def test_the_letter_of_an_ion_is_no_vitamin() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,12 +20,11 @@ from chat_app.offline.extraction.answer_kinds import (
 from chat_app.offline.extraction.drug_parts import (
     ASKING,
     CAUTIONS,
-    ORGAN_DOSES,
     RECORD_TERMS,
-    asked_sections,
     words_of_use,
 )
-from chat_app.offline.extraction.numbers_beside import NEVER, numbers_beside
+from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
+from chat_app.offline.extraction.question_parts import in_all_words, is_unread, named_in, related_words, sections_in
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
@@ -34,7 +32,6 @@ from tools.language.folding import fold_name
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.absence import absence
-from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
 from tools.language.vocabulary.populations import (
     MOTHERS,
@@ -42,11 +39,9 @@ from tools.language.vocabulary.populations import (
     WITH_THEIR_MOTHERS,
     YOUNG,
     Population,
-    populations_asked,
     populations_in,
     speaks_of,
 )
-from tools.language.vocabulary.related_words import related_forms
 
 _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases, which are not idle where they are everyday words."""
@@ -103,6 +98,8 @@ class Question:
     """What the patient's values outside the reference range are called, each as its stems."""
     numbers: Mapping[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
     """Terms that tell nothing alone, each with a pattern for it beside one of its neighbours, as in "stage 4"."""
+    kinds: frozenset[int] = frozenset()
+    """The places of the terms that name a numbered kind of the subject, as in "type 1 diabetes"."""
     inherited: frozenset[int] = frozenset()
     """The places of the terms that the questions before gave, and not the user's last words."""
 
@@ -266,9 +263,9 @@ def read_question(
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     stems = [stem for stem in stems if stem not in asking] or stems
     also = [told[stem].also if stem in told else () for stem in stems]
-    everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
-    asked, populations = _in_all_words(text, also)
-    abnormal = abnormal_values(text)
+    everyday, unknown = everyday_terms(text), named_in(" ".join(notes), stems)
+    asked, populations = in_all_words(text, also)
+    abnormal, of_kind = abnormal_values(text), kind_terms(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
     forms = tuple(
         (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
@@ -278,73 +275,20 @@ def read_question(
         text,
         forms,
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        _related(stems, forms, classes, unknown, told),
+        related_words(stems, forms, classes, unknown, told),
         asked,
         named,
         tuple(filter(None, map(term_set, medicines))),
         unknown,
-        _sections(text, asked, newest, frozenset[str]().union(*named)),
+        sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations,
         frozenset(place for place, stem in enumerate(stems) if stem in group),
         absence(text).denied.difference(*named),
         frozenset(
-            place for place, stem in enumerate(stems) if (stem in everyday or _is_unread(stem)) and stem not in valued
+            place for place, stem in enumerate(stems) if (stem in everyday or is_unread(stem)) and stem not in valued
         ),
         tuple(term_set(called) for _, called in abnormal),
         numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
+        frozenset(place for place, stem in enumerate(stems) if stem in of_kind),
         frozenset(place for place, stem in enumerate(stems) if newest and stem not in ordered_terms(newest)),
     )
-
-
-def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
-    """Return ``text`` with the other words for its words, and the groups of patients that it asks about."""
-    asked = " ".join([text, *(form for forms in also for form in forms)])
-    populations = frozenset(populations_asked(asked))
-    # "A 3-month-old" is an infant, of whom texts speak by that word.
-    return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
-
-
-def _named_in(notes: str, stems: Sequence[str]) -> frozenset[int]:
-    """Return the places of the terms that ``notes`` name, but for those of the notes' other words."""
-    words = term_set(notes) - term_set(f"{ASKING} name database")
-    return frozenset(place for place, stem in enumerate(stems) if stem in words)
-
-
-def _is_unread(stem: str) -> bool:
-    """Return whether ``stem`` is a number, a letter, or an abbreviation that may mean several things."""
-    return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
-
-
-def _sections(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
-    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones.
-
-    What is taken, such as milk, asks for none.
-    """
-    named = value_names(text).split()
-    values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
-    found = asked_sections(newest, partners) if newest != text else frozenset[str]()
-    found = (found or asked_sections(asked, partners)) | asked_sections(values)
-    return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
-
-
-def _related(
-    stems: Sequence[str],
-    forms: Sequence[Sequence[frozenset[str]]],
-    classes: Iterable[tuple[str, str]],
-    unknown: Collection[int],
-    told: Mapping[str, WeightedTerm],
-) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
-    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases.
-
-    One ingredient of a combination that is ``unknown`` is another medicine.
-    """
-    found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
-    of = [(term_set(name), term_set(one)) for name, one in classes]
-    for place, stem in enumerate(stems):
-        phrases = () if place in unknown else (form for form in forms[place] if len(form) > 1)
-        parts = (frozenset({part}) for form in phrases for part in form)
-        groups = (group for name, group in of if name in forms[place] and group)
-        broader = filter(None, map(term_set, told[stem].related if stem in told else ()))
-        for form in (*related_forms(stem), *parts, *groups, *broader):
-            found[min(form)].append((form, place))
-    return found

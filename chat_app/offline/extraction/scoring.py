@@ -151,11 +151,12 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 def _judged(question: Question, candidates: Sequence[Candidate], rare: Sequence[float]) -> list[float]:
     """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds.
 
+    Those of a numbered kind, such as "type 1", always count.
     They count where nothing but everyday words would be left: those name the subject ("hip replacement").
     """
     given = question.weights if any(question.weights) else rare
     idle = question.everyday.difference(*(each.own | each.headed | each.near for each in candidates))
-    idle = idle if len(question.everyday) < len(question.forms) else frozenset()
+    idle = idle - question.kinds if len(question.everyday) < len(question.forms) else frozenset()
     return [weight + EVERY_TERM if weight and place not in idle else 0.0 for place, weight in enumerate(given)]
 
 
@@ -175,7 +176,7 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
             return False
     if question.medicines and names_others(question, each.unit):
         return False
-    if opposes(question.asked, f"{each.above} {each.unit.text}"):
+    if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
         return False
@@ -187,6 +188,11 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         return on_group and (not question.asks_kind or question.kind_matches(each.unit))
     weightiest = max(range(len(shares)), key=shares.__getitem__)
     return len(each.own) > 1 or weightiest in each.headed | each.first
+
+
+def _only_mentions(question: Question, each: Candidate) -> bool:
+    """Return whether a unit below words on another kind of the subject holds nothing but the asked kind itself."""
+    return bool(question.kinds) and opposes(question.asked, each.above) and each.own <= question.kinds
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
