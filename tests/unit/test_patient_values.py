@@ -7,7 +7,7 @@ import pytest
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from tools.language.vocabulary.patient_values import abnormal_values, fits_patient, with_new_values, without_values
 
 
@@ -172,13 +172,22 @@ def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, e
 @pytest.mark.parametrize(
     ("question", "called"),
     [
-        ("BP 195/110, feels well", [("bp", "severe hypertension")]),
+        (
+            "BP 195/110, feels well",
+            [("bp", "severe hypertension"), ("bp", "hypertensive emergency"), ("bp", "stage 2 hypertension")],
+        ),
+        ("bp 128/94", [("bp", "stage 2 hypertension")]),
+        ("152/84 at home", [("152/", "stage 1 hypertension")]),
+        ("zorbium/plumbex 250/50", []),
+        ("zorbium 100/80 mg", []),
+        ("K 6.8", [("k", "hyperkalemia"), ("k", "severe hyperkalemia")]),
+        ("bicarb 17 in stage 4", [("bicarb", "metabolic acidosis")]),
         ("blood pressure 85/50 after the dose", [("blood pressure", "hypotension")]),
         ("bp 120/70", []),
-        ("RR 24, sats 95", []),
+        ("RR 24, sats 95", [("rr", "tachypnea")]),
         ("bm 3.1, awake", [("bm", "hypoglycemia")]),
         ("found drowsy, CBG 2.1", [("cbg", "hypoglycemia")]),
-        ("QTc 490 on escitalopram", [("qtc", "prolonged QT interval")]),
+        ("QTc 490 on escitalopram", [("qtc", "QT prolongation")]),
         ("QTc 440 on escitalopram", []),
         ("HR 38 after the dose", [("hr", "bradycardia")]),
         ("platelets 45, bleeding gums", [("platelets", "thrombocytopenia")]),
@@ -189,6 +198,45 @@ def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, e
 )
 def test_a_value_outside_its_range_is_named(question: str, called: list[tuple[str, str]]) -> None:
     assert abnormal_values(question) == called
+
+
+def test_a_single_digit_is_found_beside_its_word_alone() -> None:
+    question = read_question("zorbium in stage 4")
+    assert "4" in question.said_in("Zorbium is avoided in stage 4.")
+    assert "4" not in question.said_in("Zorbium is taken every 4 hours.")
+    assert "4" in read_question("zorbium for 4 weeks").said_in("It takes 4 months.")
+    assert "4" in read_question("zorbium seit 4 Wochen").said_in("It takes 4 months.")
+
+
+def test_what_is_on_another_kind_answers_only_with_more_than_the_asked_kind() -> None:
+    text = "Adults with signs of type 1 plumbosis are tested for lead. Type 1 plumbosis is treated with zorbium."
+    passage = EvidencePassage(text, document="Type 2 plumbosis")
+    tested, treated = scored(read_question("How is type 1 plumbosis treated?"), [passage])
+    assert (tested.is_on_subject, treated.is_on_subject) == (False, True)
+
+
+def test_the_letter_of_an_ion_is_no_vitamin() -> None:
+    assert "k" not in read_question("K 6.8").said_in("Vitamin K is given.")
+    assert "k" in read_question("vitamin K dose").said_in("Vitamin K is given.")
+
+
+def test_what_is_forbidden_in_the_state_of_a_value_is_added() -> None:
+    text = "Consider azithromycin after an ECG for QTc. Macrolides should be avoided in known QT prolongation."
+    known = [
+        WeightedTerm("qtc", 5.0, ("QT prolongation",)),
+        WeightedTerm("azithromycin", 3.0),
+        WeightedTerm("ecg", 5.0),
+    ]
+    for asked, added in (("qtc 510, azithromycin after ECG?", True), ("qtc 410, azithromycin after ECG?", False)):
+        question = read_question(asked, known)
+        quotes = select(question, [EvidencePassage(text)]).quotes
+        assert any(question.forbids_in_state(quote.unit) for quote in quotes) is added
+
+
+def test_a_row_with_a_column_for_each_range_is_for_no_patient_alone() -> None:
+    row = ["Normal glucose < 100 mg/dL", "Prediabetes 100-125 mg/dL", "Diabetes ≥ 126 mg/dL"]
+    assert fits_patient("glucose 48 mg/dl", row) is None
+    assert fits_patient("glucose 133 mg/dl", row) is True
 
 
 def test_the_numbers_of_a_blood_pressure_stay_in_the_question() -> None:

@@ -108,7 +108,7 @@ def test_a_shortened_word_is_read_by_its_beginning(question: str, asked: str, sa
     ("question", "asked", "same"),
     [
         ("glucose 48 mg/dL alert", "glucose", ("hypoglycemia",)),
-        ("potassium 6.7 with ECG changes", "potassium", ("hyperkalemia",)),
+        ("potassium 6.7 with ECG changes", "potassium", ("hyperkalemia", "severe hyperkalemia")),
         ("glucose 110 mg/dL", "glucose", ()),
         ("potassium 4.2", "potassium", ()),
         ("vitamin K 5 mg", "k", ()),

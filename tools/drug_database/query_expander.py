@@ -76,7 +76,10 @@ class QueryExpander:
                 asked = " ".join(word.folded for word in words[start:end])
                 found.setdefault(start, Expansion(asked=asked, same=_others(terms, asked)))
         kept = [found[start] for start in sorted(found)]
-        kept += [Expansion(asked=name, same=(called,)) for name, called in abnormal_values(question)]
+        states: dict[str, tuple[str, ...]] = {}
+        for name, called in abnormal_values(question):
+            states[name] = (*states.get(name, ()), called)
+        kept += [Expansion(asked=name, same=called) for name, called in states.items()]
         return QueryExpansion(language=language, expansions=tuple(one for one in kept if one.same or one.related))
 
     def _named(self, words: Sequence[_Word], language: Language) -> Iterator[tuple[int, int, Expansion]]:

@@ -228,8 +228,9 @@ def _leads(quotes: Sequence[Scored]) -> bool:
 def _in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
     """Sort quotes by source and group, the best first, and the rows of a table in its order.
 
-    What names only other medicines comes last. Fitting bounds come first, then what is said of the asked group of
-    patients, then asked sections that answer or give the doses for a failing organ, then the score.
+    What names only other medicines comes last. A prohibition in the patient's state comes first, then fitting bounds,
+    what is said of the asked group of patients, asked sections that answer or give the doses for a failing organ, then
+    the score.
     """
     placed = {quote.place: quote for quote in quotes}
 
@@ -241,12 +242,12 @@ def _in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
         before = placed.get(quote.place - back) if back else None
         return group(before) if before and not before.unit.table else quote.place
 
-    def order(quote: Scored) -> tuple[bool, bool, bool, bool, bool, bool, float]:
+    def order(quote: Scored) -> tuple[bool | float, ...]:
         part = quote.passage.part
         leads = part in asked.sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
         others = bool(asked.medicines) and names_others(asked, quote.unit)
-        group = quote.features.group
-        return (quote.is_aside, others, group < 0, not quote.fits, group <= 0, not leads, -quote.score)
+        forbids, group = asked.forbids_in_state(quote.unit), quote.features.group
+        return (quote.is_aside, others, group < 0, not forbids, not quote.fits, group <= 0, not leads, -quote.score)
 
     ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))

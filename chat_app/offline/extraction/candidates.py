@@ -36,6 +36,8 @@ class Candidate:
     """The question's terms in the first cell of a row."""
     holds_patient: bool | None
     """Whether the patient's values are within its bounds; None without bounds."""
+    on_state: bool
+    """Whether it, its heading or its table's caption names the state in which a value of the patient is."""
 
 
 def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> list[Candidate]:
@@ -50,8 +52,11 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
             if key not in seen and not (aside or _of_others(question, f"{above} {unit.text}", unit, passage)):
                 seen.add(key)
                 own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
-                first = question.held(question.said_in(unit.cells[0])) if unit.cells else frozenset[int]()
                 cells = _cells(unit)
+                first = (
+                    question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset()
+                )
+                own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
                 fits = fits_patient(question.text, cells)
                 own |= question.bounded_terms(" | ".join(cells)) if fits else frozenset[int]()
                 near = question.nearly_held(question.said_in(unit.text, above)) - own - headed
@@ -59,7 +64,8 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
                     own |= question.group
                 else:
                     own, headed, near = own - question.group, headed - question.group, near - question.group
-                found.append(Candidate(unit, passage, len(found), above, own, headed, near, first, fits))
+                state = question.names_state(question.said_in(f"{unit.heading} {with_caption(unit)}"))
+                found.append(Candidate(unit, passage, len(found), above, own, headed, near, first, fits, state))
     return found
 
 

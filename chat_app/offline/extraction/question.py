@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import (
@@ -21,11 +20,11 @@ from chat_app.offline.extraction.answer_kinds import (
 from chat_app.offline.extraction.drug_parts import (
     ASKING,
     CAUTIONS,
-    ORGAN_DOSES,
     RECORD_TERMS,
-    asked_sections,
     words_of_use,
 )
+from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
+from chat_app.offline.extraction.question_parts import in_all_words, is_unread, named_in, related_words, sections_in
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
@@ -33,19 +32,16 @@ from tools.language.folding import fold_name
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.absence import absence
-from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
-from tools.language.vocabulary.patient_values import value_names, without_values
+from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
 from tools.language.vocabulary.populations import (
     MOTHERS,
     NAMED,
     WITH_THEIR_MOTHERS,
     YOUNG,
     Population,
-    populations_asked,
     populations_in,
     speaks_of,
 )
-from tools.language.vocabulary.related_words import related_forms
 
 _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases, which are not idle where they are everyday words."""
@@ -98,6 +94,12 @@ class Question:
     everyday: frozenset[int] = frozenset()
     """The places of everyday words, numbers and unread abbreviations: where no text holds them they tell nothing of
     the subject."""
+    states: tuple[frozenset[str], ...] = ()
+    """What the patient's values outside the reference range are called, each as its stems."""
+    numbers: Mapping[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
+    """Terms that tell nothing alone, each with a pattern for it beside one of its neighbours, as in "stage 4"."""
+    kinds: frozenset[int] = frozenset()
+    """The places of the terms that name a numbered kind of the subject, as in "type 1 diabetes"."""
     inherited: frozenset[int] = frozenset()
     """The places of the terms that the questions before gave, and not the user's last words."""
 
@@ -152,9 +154,15 @@ class Question:
         return 0.0 if asks_all or _ADULTS.search(text) or not populations_in(text) else -1.0
 
     def said_in(self, *texts: str) -> frozenset[str]:
-        """Return the terms of ``texts`` but for those that one side alone says to be absent."""
+        """Return the terms of ``texts`` but for those that one side alone says to be absent, and other numbers."""
         denied, states = (frozenset[str]().union(*parts) for parts in zip(*map(absence, texts), strict=True))
-        return term_set(" ".join(texts)) - (states - self.absent) - (self.absent - denied)
+        text = " ".join(texts)
+        loose = {number for number, beside in self.numbers.items() if not beside.search(text)}
+        return term_set(text) - (states - self.absent) - (self.absent - denied) - loose
+
+    def names_state(self, stems: Set[str]) -> bool:
+        """Return whether ``stems`` name the state in which a value of the patient is."""
+        return any(state <= stems for state in self.states)
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
@@ -204,6 +212,12 @@ class Question:
         asks = bool(self.medicines) or self.asks_medicine
         return asks and FORBIDDEN_USE.search(unit.text) is not None and label_terms().names_any(unit.text)
 
+    def forbids_in_state(self, unit: Unit) -> bool:
+        """Return whether ``unit`` forbids the use of a medicine in the state in which a value of the patient is."""
+        forbids = FORBIDDEN_USE.search(unit.text) if self.states else None
+        named = forbids is not None and self.names_state(term_set(unit.text[forbids.end() :]))
+        return named and label_terms().names_any(unit.text)
+
     @property
     def asks_medicine(self) -> bool:
         """Return whether a medicine is asked for, and none is named."""
@@ -249,8 +263,10 @@ def read_question(
     stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
     stems = [stem for stem in stems if stem not in asking] or stems
     also = [told[stem].also if stem in told else () for stem in stems]
-    everyday, unknown = everyday_terms(text), _named_in(" ".join(notes), stems)
-    asked, populations = _in_all_words(text, also)
+    everyday, unknown = everyday_terms(text), named_in(" ".join(notes), stems)
+    asked, populations = in_all_words(text, also)
+    abnormal, of_kind = abnormal_values(text), kind_terms(text)
+    valued = term_set(" ".join(name for name, _ in abnormal))
     forms = tuple(
         (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
     )
@@ -259,69 +275,20 @@ def read_question(
         text,
         forms,
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        _related(stems, forms, classes, unknown, told),
+        related_words(stems, forms, classes, unknown, told),
         asked,
         named,
         tuple(filter(None, map(term_set, medicines))),
         unknown,
-        _sections(text, asked, newest, frozenset[str]().union(*named)),
+        sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations,
         frozenset(place for place, stem in enumerate(stems) if stem in group),
         absence(text).denied.difference(*named),
-        frozenset(place for place, stem in enumerate(stems) if stem in everyday or _is_unread(stem)),
+        frozenset(
+            place for place, stem in enumerate(stems) if (stem in everyday or is_unread(stem)) and stem not in valued
+        ),
+        tuple(term_set(called) for _, called in abnormal),
+        numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
+        frozenset(place for place, stem in enumerate(stems) if stem in of_kind),
         frozenset(place for place, stem in enumerate(stems) if newest and stem not in ordered_terms(newest)),
     )
-
-
-def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
-    """Return ``text`` with the other words for its words, and the groups of patients that it asks about."""
-    asked = " ".join([text, *(form for forms in also for form in forms)])
-    populations = frozenset(populations_asked(asked))
-    # "A 3-month-old" is an infant, of whom texts speak by that word.
-    return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
-
-
-def _named_in(notes: str, stems: Sequence[str]) -> frozenset[int]:
-    """Return the places of the terms that ``notes`` name, but for those of the notes' other words."""
-    words = term_set(notes) - term_set(f"{ASKING} name database")
-    return frozenset(place for place, stem in enumerate(stems) if stem in words)
-
-
-def _is_unread(stem: str) -> bool:
-    """Return whether ``stem`` is a number, a letter, or an abbreviation that may mean several things."""
-    return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
-
-
-def _sections(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
-    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones.
-
-    What is taken, such as milk, asks for none.
-    """
-    named = value_names(text).split()
-    values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
-    found = asked_sections(newest, partners) if newest != text else frozenset[str]()
-    found = (found or asked_sections(asked, partners)) | asked_sections(values)
-    return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
-
-
-def _related(
-    stems: Sequence[str],
-    forms: Sequence[Sequence[frozenset[str]]],
-    classes: Iterable[tuple[str, str]],
-    unknown: Collection[int],
-    told: Mapping[str, WeightedTerm],
-) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
-    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases.
-
-    One ingredient of a combination that is ``unknown`` is another medicine.
-    """
-    found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
-    of = [(term_set(name), term_set(one)) for name, one in classes]
-    for place, stem in enumerate(stems):
-        phrases = () if place in unknown else (form for form in forms[place] if len(form) > 1)
-        parts = (frozenset({part}) for form in phrases for part in form)
-        groups = (group for name, group in of if name in forms[place] and group)
-        broader = filter(None, map(term_set, told[stem].related if stem in told else ()))
-        for form in (*related_forms(stem), *parts, *groups, *broader):
-            found[min(form)].append((form, place))
-    return found

@@ -76,6 +76,8 @@ NEAR: Final = WEIGHTS.near / WEIGHTS.own
 """What a related word counts of the share of the question that a unit holds."""
 APPLIES: Final = 2.5
 """Score that a unit gains whose bounds the patient's values fulfil, or that goes in the asked direction."""
+ON_STATE: Final = 1.5
+"""Score that a unit gains which names the state of a value of the patient, without bounds that leave it out."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
 _INHERITED: Final = 0.5
@@ -135,7 +137,10 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
                 features=features,
                 held=1.0 if question.names_alone else held,
                 is_on_subject=each.place not in others and not back and _is_on_subject(question, each, shares),
-                score=score + (APPLIES if each.place in fitting else 0.0) + APPLIES * along[each.place],
+                score=score
+                + (APPLIES if each.place in fitting else 0.0)
+                + APPLIES * along[each.place]
+                + (ON_STATE if each.on_state and each.holds_patient is not False else 0.0),
                 is_aside=each.place in others,
                 fits=each.place in fitting,
             )
@@ -146,11 +151,12 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 def _judged(question: Question, candidates: Sequence[Candidate], rare: Sequence[float]) -> list[float]:
     """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds.
 
+    Those of a numbered kind, such as "type 1", always count.
     They count where nothing but everyday words would be left: those name the subject ("hip replacement").
     """
     given = question.weights if any(question.weights) else rare
     idle = question.everyday.difference(*(each.own | each.headed | each.near for each in candidates))
-    idle = idle if len(question.everyday) < len(question.forms) else frozenset()
+    idle = idle - question.kinds if len(question.everyday) < len(question.forms) else frozenset()
     return [weight + EVERY_TERM if weight and place not in idle else 0.0 for place, weight in enumerate(given)]
 
 
@@ -170,7 +176,7 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
             return False
     if question.medicines and names_others(question, each.unit):
         return False
-    if opposes(question.asked, f"{each.above} {each.unit.text}"):
+    if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
         return False
@@ -182,6 +188,11 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         return on_group and (not question.asks_kind or question.kind_matches(each.unit))
     weightiest = max(range(len(shares)), key=shares.__getitem__)
     return len(each.own) > 1 or weightiest in each.headed | each.first
+
+
+def _only_mentions(question: Question, each: Candidate) -> bool:
+    """Return whether a unit below words on another kind of the subject holds nothing but the asked kind itself."""
+    return bool(question.kinds) and opposes(question.asked, each.above) and each.own <= question.kinds
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

@@ -155,8 +155,15 @@ def _on_patients(
 
 
 def _forbids_patients(question: Question, each: Scored) -> bool:
-    """Return whether ``each`` is a guideline's prohibition of a medicine for the asked patients and subject."""
-    if each.is_aside or each.passage.part or not each.is_on_subject:
+    """Return whether ``each`` is a guideline's prohibition of a medicine for the asked patients and subject.
+
+    In the state that a value tells of, it is one whatever else is asked, and in a label as well.
+    """
+    if each.is_aside or each.holds_patient is False:
+        return False
+    if question.forbids_in_state(each.unit):
+        return True
+    if each.passage.part or not each.is_on_subject:
         return False
     return each.features.group > 0 and each.held >= ANSWERS_FROM and question.forbids(each.unit)
 

@@ -11,7 +11,7 @@ from typing import Final
 from tools.language.terms import terms
 
 FILE: Final = Path(__file__).with_name("related") / "opposites.tsv"
-_KINDS: Final = frozenset(terms("category class grade group phase stage step track type"))
+KINDS: Final = frozenset(terms("category class grade group phase stage step track type"))
 """Words whose number tells one kind from another."""
 _NUMERALS: Final[Mapping[str, int]] = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5}
 _REACH: Final = 2
@@ -43,7 +43,7 @@ def _qualified(text: str) -> Set[Qualified]:
     for place, word in enumerate(words):
         if word in _opposites():
             found.update((word, noun) for noun in words[place + 1 : place + 1 + _REACH])
-        elif word in _KINDS:
+        elif word in KINDS:
             found.update((str(number), word) for number in _numbers(words[place + 1 : place + 1 + _REACH]))
     return found
 

@@ -38,6 +38,12 @@ _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
 """A bound behind one of these in its cell is where a value should be, not where the text applies."""
 _JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
 _MORE_THAN: Final = 1.0001
+_NEXT: Final = 1.02
+"""The next range may begin so far above the last one, as 126 above 125."""
+_SIDES: Final = 2
+"""Bounds of a text that says what to do on one side, and when to go back."""
+_FIRST_PART: Final = re.compile(r"(?<=[a-z]) *\d+ ?/ ?$")
+"""The systolic pressure behind the name of both."""
 _NONE: Final[Mapping[str, str]] = {}
 _PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 _PERIOD: Final = "period"
@@ -176,8 +182,19 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
         any(bound.low <= value.amount <= bound.high for bound in bounds)
         for value in _values(question)
         if (bounds := _bounds(value.quantity, text))
+        and not (_states(value) and text is not cells and _hold_all(bounds))
     ]
     return all(found) if found else None
+
+
+def _hold_all(bounds: Sequence[_Range]) -> bool:
+    """Return whether ``bounds`` hold every value, as those of a table with a column for each range do."""
+    reach = 0.0
+    for bound in sorted(bounds):
+        if bound.low > reach * _NEXT:
+            return False
+        reach = max(reach, bound.high)
+    return reach == math.inf and len(bounds) > _SIDES
 
 
 def patient_age(text: str) -> float | None:
@@ -242,12 +259,16 @@ def value_names(question: str, bounded_in: str | None = None) -> str:
 
 def abnormal_values(question: str) -> list[tuple[str, str]]:
     """Return the names of the patient's values outside the reference range, each with what such a value is called."""
-    return [
-        (value.name.strip(), called)
-        for value in _values(question)
-        for low, high, called in value.quantity.called
-        if low <= value.amount < (math.inf if high is None else high)
+    found = [
+        (_FIRST_PART.sub("", value.name).strip(), called) for value in _values(question) for called in _states(value)
     ]
+    return [one for one in dict.fromkeys(found) if one[0]]
+
+
+def _states(value: _Value) -> list[str]:
+    """Return what a value outside the reference range is called."""
+    called = value.quantity.called
+    return [name for low, high, name in called if low <= value.amount < (math.inf if high is None else high)]
 
 
 @lru_cache(maxsize=256)

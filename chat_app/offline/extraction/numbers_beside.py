@@ -1,0 +1,52 @@
+"""Numbers of a question that tell nothing without the word that they belong to."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tools.language.figures import figures
+from tools.language.quotable_units import term_set
+from tools.language.vocabulary.opposites import KINDS
+from tools.language.word_lists import word_list
+
+_PAIR: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?![\d./])")
+_DIGIT: Final = re.compile(
+    r"(?P<before>[^\W\d_][^\W_]*)\W{1,3}(?P<number>\d)\b(?![.,]\d)(?:\W{1,3}(?P<after>[^\W\d_]+))?"
+)
+NEVER: Final = re.compile(r"(?!)")
+_BEGINNING: Final = 3
+"""Letters by which a word beside a number is told in its other forms."""
+
+
+def numbers_beside(text: str, stems: frozenset[str]) -> dict[str, re.Pattern[str]]:
+    """Return the single digits behind the word that they belong to, each with a pattern for it beside a neighbour.
+
+    So are the parts of a pair such as a blood pressure. Others, as in "for 3 months", are found anywhere.
+    """
+    found: dict[str, re.Pattern[str]] = {}
+    for match in _DIGIT.finditer(text):
+        if match["number"] in stems and _belongs(match):
+            after = rf"|{match['number']}\W{{1,3}}{_begins(match['after'])}" if match["after"] else ""
+            pattern = rf"\b(?:{_begins(match['before'])}\W{{1,3}}{match['number']}\b{after})"
+            found[match["number"]] = re.compile(pattern, re.IGNORECASE)
+    for pair in _PAIR.finditer(text):
+        found |= dict.fromkeys(stems & set(pair.groups()), re.compile(rf"\b{pair[1]} ?/ ?{pair[2]}\b"))
+    return found
+
+
+def _belongs(match: re.Match[str]) -> bool:
+    """Return whether a number belongs to the word before it, and is not an amount of the unit behind it."""
+    amount = match["after"] and any(figure.unit for figure in figures(f"{match['number']} {match['after']}"))
+    return match["before"].lower() not in word_list("stop") and not amount
+
+
+def kind_terms(text: str) -> frozenset[str]:
+    """Return the terms of the numbered kinds that ``text`` names, such as those of "type 1 diabetes"."""
+    found = (match for match in _DIGIT.finditer(text) if not KINDS.isdisjoint(term_set(match["before"])))
+    return frozenset[str]().union(*(term_set(match[0]) for match in found))
+
+
+def _begins(word: str) -> str:
+    """Return a pattern for ``word`` in any of its forms."""
+    return rf"{word}\b" if word.isdecimal() else rf"{re.escape(word[:_BEGINNING])}\w*"

@@ -1,0 +1,68 @@
+"""The parts of reading a question: its words in other words, its related words, and the sections it asks for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
+from chat_app.offline.reading.evidence import WeightedTerm
+from tools.language.quotable_units import term_set
+from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
+from tools.language.vocabulary.patient_values import value_names
+from tools.language.vocabulary.populations import YOUNG, Population, populations_asked
+from tools.language.vocabulary.related_words import related_forms
+
+
+def in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
+    """Return ``text`` with the other words for its words, and the groups of patients that it asks about."""
+    asked = " ".join([text, *(form for forms in also for form in forms)])
+    populations = frozenset(populations_asked(asked))
+    # "A 3-month-old" is an infant, of whom texts speak by that word.
+    return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
+
+
+def named_in(notes: str, stems: Sequence[str]) -> frozenset[int]:
+    """Return the places of the terms that ``notes`` name, but for those of the notes' other words."""
+    words = term_set(notes) - term_set(f"{ASKING} name database")
+    return frozenset(place for place, stem in enumerate(stems) if stem in words)
+
+
+def is_unread(stem: str) -> bool:
+    """Return whether ``stem`` is a number, a letter, or an abbreviation that may mean several things."""
+    return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
+
+
+def sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
+    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones.
+
+    What is taken, such as milk, asks for none.
+    """
+    named = value_names(text).split()
+    values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
+    found = asked_sections(newest, partners) if newest != text else frozenset[str]()
+    found = (found or asked_sections(asked, partners)) | asked_sections(values)
+    return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
+
+
+def related_words(
+    stems: Sequence[str],
+    forms: Sequence[Sequence[frozenset[str]]],
+    classes: Iterable[tuple[str, str]],
+    unknown: Collection[int],
+    told: Mapping[str, WeightedTerm],
+) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
+    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases.
+
+    One ingredient of a combination that is ``unknown`` is another medicine.
+    """
+    found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
+    of = [(term_set(name), term_set(one)) for name, one in classes]
+    for place, stem in enumerate(stems):
+        phrases = () if place in unknown else (form for form in forms[place] if len(form) > 1)
+        parts = (frozenset({part}) for form in phrases for part in form)
+        groups = (group for name, group in of if name in forms[place] and group)
+        broader = filter(None, map(term_set, told[stem].related if stem in told else ()))
+        for form in (*related_forms(stem), *parts, *groups, *broader):
+            found[min(form)].append((form, place))
+    return found
