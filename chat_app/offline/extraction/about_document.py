@@ -22,7 +22,7 @@ _SCOPE: Final = re.compile(
 )
 """A statement on what a document is about, or on what it is not."""
 _ASKS_SCOPE: Final = re.compile(
-    rf"\b(?:cover(?:s|ed)?|scope|{_DOCUMENT}|abgedeckt|behandelt|geltungsbereich\w*|cubre|abarca)\b", re.IGNORECASE
+    rf"\b(?:cover(?:s|ed)|scope|{_DOCUMENT}|abgedeckt|geltungsbereich\w*|cubre|abarca)\b", re.IGNORECASE
 )
 
 
