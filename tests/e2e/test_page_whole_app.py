@@ -168,7 +168,9 @@ async def test_where_no_sentence_clearly_answers_the_page_says_so(browser: Brows
         await page.goto(served.url)
         await ask(page, "Which suture material is best for dental implants in dogs?")
         await answered(page)
-        assert (await answer_text(page)).startswith(("No sentence clearly answers this.", "Nothing found"))
+        told = await answer_text(page)
+        assert told.startswith("No loaded guideline contains this word: suture.")
+        assert "No sentence clearly answers this." in told
 
 
 def test_serving_writes_nothing_into_the_working_directory(served: Served) -> None:
