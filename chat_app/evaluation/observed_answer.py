@@ -20,7 +20,7 @@ Before = Annotated[
     tuple[str, ...],
     BeforeValidator(lambda given: (given,) if isinstance(given, str) else given or ()),
 ]
-"""The questions that are asked first; in a file one alone may stand as text."""
+"""The questions that are asked first. A file may give a single one as a string."""
 
 
 @dataclass(slots=True)

@@ -259,9 +259,7 @@ def read_question(
     """
     told = {term.term: term for term in known}
     named = tuple(filter(None, map(term_set, subjects)))
-    asking = words_of_use(text)
-    stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
-    stems = [stem for stem in stems if stem not in asking] or stems
+    stems = _asked_stems(text, told)
     also = [told[stem].also if stem in told else () for stem in stems]
     everyday, unknown = everyday_terms(text), named_in(" ".join(notes), stems)
     asked, populations = in_all_words(text, also)
@@ -292,3 +290,10 @@ def read_question(
         frozenset(place for place, stem in enumerate(stems) if stem in of_kind),
         frozenset(place for place, stem in enumerate(stems) if newest and stem not in ordered_terms(newest)),
     )
+
+
+def _asked_stems(text: str, told: Collection[str]) -> list[str]:
+    """Return the terms of ``text`` that the searches ``told`` of, without those that only ask whether it is used."""
+    stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
+    asking = words_of_use(text)
+    return [stem for stem in stems if stem not in asking] or stems

@@ -151,8 +151,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 def _judged(question: Question, candidates: Sequence[Candidate], rare: Sequence[float]) -> list[float]:
     """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds.
 
-    Those of a numbered kind, such as "type 1", always count.
-    They count where nothing but everyday words would be left: those name the subject ("hip replacement").
+    Everyday words count where nothing else would be left: those name the subject ("hip replacement"). A numbered kind,
+    such as "type 1", always counts.
     """
     given = question.weights if any(question.weights) else rare
     idle = question.everyday.difference(*(each.own | each.headed | each.near for each in candidates))

@@ -98,7 +98,8 @@ _FEWEST: Final = 2
 def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str, ...]:
     """Return the last question of a conversation as one that can be searched for without the others.
 
-    Where it may or may not go on from the question before, it is returned in both readings, the completed one first.
+    It is returned in the readings to try in turn: completed from the question before, on the conversation's subject
+    alone, and as it is where it may stand alone.
     ``offered`` names the functions of that question. One that only leaves words out leans on the question before, but
     stands alone where one of the two, and not the other, was searched for in what labels say of an overdose.
     """
@@ -153,7 +154,7 @@ def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]
     """
     (completed, before), (last, own) = tried[0], tried[-1]
     goes_on = subjects(completed, gather(before)) and not subjects(question, gather(own))
-    return tried[0] if goes_on or last != question else tried[-1]
+    return tried[0] if goes_on or last != without_courtesy(question.strip()) else tried[-1]
 
 
 def _confirmed(question: str, before: str, answer: str) -> str:

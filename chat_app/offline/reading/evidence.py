@@ -161,7 +161,7 @@ class Evidence:
 
     @property
     def mentioned(self) -> tuple[EvidenceRecord, ...]:
-        """The drugs in whose records words of the question stand."""
+        """The drugs whose records contain words of the question, and whose names it does not contain."""
         return tuple(record for lookup in self.lookups for record in lookup.records if record.matched == "text")
 
     @property
