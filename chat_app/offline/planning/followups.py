@@ -28,9 +28,10 @@ from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
-from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
+from tools.language.vocabulary.common_words import LANGUAGES, is_function_word, is_ordinary
 from tools.language.vocabulary.patient_values import value_names, with_new_values, with_told_values
 from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
 _LEAD: Final = re.compile(
@@ -128,7 +129,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
             topic, searched = resolved, used
             evidence = found if outputs else evidence
             names = subjects(resolved, found)
-            own = not subject or (resolved == question and len(terms(question)) > _FEWEST)
+            own = not subject or (resolved == question and _length(question) > _FEWEST)
             subject = ", ".join(names) or (_ENDING.sub("", resolved) if own else subject)
             compared = (
                 tuple(dict.fromkeys((*compared, *names))) if names and resolved != question else names or compared
@@ -180,7 +181,7 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
     if before and (_refers(question) or _asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = _CLAUSE.match(question) and _unusual(question)
-    if before and not own and len(terms(question)) <= _FEW:
+    if before and not own and _length(question) <= _FEW:
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), question)))
     return (question,)
 
@@ -196,7 +197,7 @@ def _with_result(readings: tuple[str, ...], question: str, result: str) -> tuple
     """Add the ``result`` of the calculation before to a ``question`` on the same patient; both readings if unsure."""
     goes_on = readings[0] != question or _refers(question)
     own = _CLAUSE.match(question) and _unusual(question)
-    if not goes_on and (own or len(terms(question)) > _FEW):
+    if not goes_on and (own or _length(question) > _FEW):
         return readings
     told = with_told_values(readings[0], result)
     return readings if told == readings[0] else (told, *(readings[1:] if goes_on else readings))
@@ -226,7 +227,7 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if _PLACE.match(rest) else []
     if other_use := _other_use(before, rest):
         kinds.append(other_use)
-    elif len(terms(rest)) <= _FEW and _may_be_medicine(BESIDE.sub("", rest)) and not _states(rest):
+    elif _length(rest) <= _FEW and _may_be_medicine(BESIDE.sub("", rest)) and not _states(rest):
         one = sum(not is_ordinary(word) for word in _names(rest)) == 1
         kinds += map(re.escape, taken_out(before, rest, known, one=one))
     if _ways(rest):
@@ -255,7 +256,7 @@ def _ways(text: str) -> list[str]:
 
 def _refers(question: str) -> bool:
     """Return whether ``question`` says that it goes on from the one before."""
-    short = len(terms(question)) <= _FEW
+    short = _length(question) <= _FEW
     if _LEAD.match(question) or (short and (ADDED.search(question) or _GOES_ON.search(question))):
         return True
     if short and (_means_before(question) or _gives_value(question) or _states(question)):
@@ -270,7 +271,7 @@ def _means_before(question: str) -> bool:
         return False
     *earlier, _ = _CLAUSES.split(question[: pronoun.start()])
     own = [clause for clause in earlier if not _PATIENT.search(clause)]
-    return not any(_unusual(clause) or len(terms(clause)) > _FEWEST for clause in own)
+    return not any(_unusual(clause) or _length(clause) > _FEWEST for clause in own)
 
 
 def _gives_value(question: str) -> bool:
@@ -299,7 +300,13 @@ def _asks_part(question: str) -> bool:
 def _asks_dose(question: str) -> bool:
     """Return whether ``question`` asks in a few words for a dose, and names no medicine."""
     asked = "dosage" in asked_sections(question) and not _INTERROGATIVE.match(question)
-    return asked and len(terms(question)) <= _FEW and not _may_be_medicine(question)
+    return asked and _length(question) <= _FEW and not _may_be_medicine(question)
+
+
+def _length(text: str) -> int:
+    """Return the number of terms in ``text``, without function words of its language."""
+    language = language_of(text)
+    return len(terms(" ".join(word for word in text.split() if not is_function_word(word.lower(), language))))
 
 
 def _unusual(question: str) -> bool:

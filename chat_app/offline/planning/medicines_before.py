@@ -15,8 +15,8 @@ from tools.drug_database.names.name_resolution import known_name
 from tools.language.folding import fold_name
 
 ADDED: Final = re.compile(
-    r"\b(?:as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*|at the same time"
-    r"|zusammen|gleichzeitig|zusätzlich|auch|dazu|junto|además|también)\b|^\s*(?:with|plus|alongside|mit|con)\b",
+    r"\b(?:add(?:s|ed|ing)?|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*"
+    r"|at the same time|zusammen|gleichzeitig|zusätzlich|auch|dazu|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b|^\s*(?:with|plus|alongside|mit|con)\b",
     re.IGNORECASE,
 )
 """Says that something is added to the question before, such as a second medicine."""
@@ -25,11 +25,14 @@ BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNOR
 IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)
 
 
-def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
-    """Return the drugs and classes that ``before`` names, in its own words; a name may be German or Spanish there."""
+def subjects(before: str, evidence: Evidence, *, beside: bool = True) -> tuple[str, ...]:
+    """Return the drugs and classes that ``before`` names, in its own words; a name may be German or Spanish there.
+
+    What the search found ``beside`` drugs, such as a food, is left out on demand.
+    """
     records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
     names = [re.sub(r"\s*\(.*", "", name) for record in records for name in (record.matched_on, record.name)]
-    names += [name for lookup in evidence.lookups for name in lookup.also_named]
+    names += [name for lookup in evidence.lookups if beside for name in lookup.also_named]
     words = {international_key(fold_name(word)): word for word in re.findall(r"[\w-]+", before)}
     mentions = ((name, re.search(rf"\b{re.escape(name)}s?\b", before, re.IGNORECASE)) for name in names if name)
     written = [match[0] if match else words.get(international_key(fold_name(name)), "") for name, match in mentions]
