@@ -118,9 +118,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     fitting, unfit = of_the_patient(question, candidates, others)
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
-    rare = [weight * (_INHERITED if place in question.inherited else 1.0) for place, weight in enumerate(rare)]
-    rarity = _shares(rare)
-    shares = _shares(_judged(question, candidates, rare))
+    rarity = _shares(_newest_first(question, rare))
+    shares = _shares(_newest_first(question, _judged(question, candidates, rare)))
     found: list[Scored] = []
     for each in candidates:
         missing = bool(question.unknown) and question.unknown.isdisjoint(each.own | each.headed | each.near)
@@ -146,6 +145,11 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
             )
         )
     return found
+
+
+def _newest_first(question: Question, weights: Sequence[float]) -> list[float]:
+    """Return the terms' weights with less of it for those of the questions before."""
+    return [weight * (_INHERITED if place in question.inherited else 1.0) for place, weight in enumerate(weights)]
 
 
 def _judged(question: Question, candidates: Sequence[Candidate], rare: Sequence[float]) -> list[float]:

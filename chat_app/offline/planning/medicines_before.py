@@ -16,7 +16,8 @@ from tools.language.folding import fold_name
 
 ADDED: Final = re.compile(
     r"\b(?:add(?:s|ed|ing)?|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*"
-    r"|at the same time|zusammen|gleichzeitig|zusätzlich|auch|dazu|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b|^\s*(?:with|plus|alongside|mit|con)\b",
+    r"|at the same time|zusammen|gleichzeitig|zusätzlich|auch|dazu|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b"
+    r"|^\s*(?:with|plus|alongside|mit|con)\b",
     re.IGNORECASE,
 )
 """Says that something is added to the question before, such as a second medicine."""
