@@ -74,7 +74,9 @@ class LibrarySearch:
         )
         known = expansion.language == "en"
         terms = tuple(
-            each.model_copy(update={"absent": (known or bool(each.also)) and _is_absent(each, rare, snapshot)})
+            each.model_copy(
+                update={"absent": (known or bool(each.also)) and _is_absent(each, rare, expansion, snapshot)}
+            )
             for each in read
         )
         best = max((_most_held(terms, passage) for passage in passages), default=0.0)
@@ -190,8 +192,12 @@ def _also(term: str, question: str, explained: Mapping[str, str], expansions: Se
     return (*(same for one in expansions for same in one.same), *shorts)
 
 
-def _is_absent(each: QuestionTerm, rare: Mapping[str, float], snapshot: LibrarySnapshot) -> bool:
-    """Return whether a rare word and all other words for it occur in no guideline."""
+def _is_absent(
+    each: QuestionTerm, rare: Mapping[str, float], expansion: QueryExpansion, snapshot: LibrarySnapshot
+) -> bool:
+    """Return whether a rare word and all other words for it occur in no guideline; part of a phrase is no word."""
+    if any(" " in one.asked for one in _expanded(each.term, expansion)):
+        return False
     forms = [term_set(form) for form in (each.term, *each.also, *each.related)]
     is_rare = rare.get(each.term, 0.0) >= _RARE and len(each.term) > 3 and each.term.isalpha()
     return is_rare and not any(form and all(snapshot.counts[stem] for stem in form) for form in forms)
