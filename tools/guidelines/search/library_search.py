@@ -72,13 +72,7 @@ class LibrarySearch:
             )
             for term in dict.fromkeys(telling(found.question, held, expansion))
         )
-        known = expansion.language == "en"
-        terms = tuple(
-            each.model_copy(
-                update={"absent": (known or bool(each.also)) and _is_absent(each, rare, expansion, snapshot)}
-            )
-            for each in read
-        )
+        terms = tuple(each.model_copy(update={"absent": _is_absent(each, rare, expansion, snapshot)}) for each in read)
         best = max((_most_held(terms, passage) for passage in passages), default=0.0)
         strong = best >= STRONG_FROM * sum(term.weight for term in terms)
         match: Match = "none" if not best else "strong" if strong else "weak"
@@ -195,8 +189,12 @@ def _also(term: str, question: str, explained: Mapping[str, str], expansions: Se
 def _is_absent(
     each: QuestionTerm, rare: Mapping[str, float], expansion: QueryExpansion, snapshot: LibrarySnapshot
 ) -> bool:
-    """Return whether a rare word and all other words for it occur in no guideline; part of a phrase is no word."""
-    if any(" " in one.asked for one in _expanded(each.term, expansion)):
+    """Return whether a rare word and all other words for it occur in no guideline.
+
+    Part of a phrase is no word, and a foreign word without a translation may occur under another name.
+    """
+    phrase = any(" " in one.asked for one in _expanded(each.term, expansion))
+    if phrase or (expansion.language != "en" and not each.also):
         return False
     forms = [term_set(form) for form in (each.term, *each.also, *each.related)]
     is_rare = rare.get(each.term, 0.0) >= _RARE and len(each.term) > 3 and each.term.isalpha()
