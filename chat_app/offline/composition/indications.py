@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import FORBIDDEN
 from chat_app.offline.extraction.drug_parts import label_passages
@@ -12,6 +14,13 @@ from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, selec
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from tools.language.question_words import disease_in
 from tools.language.vocabulary.common_words import Language
+
+_ASKS_OTHERWISE: Final = re.compile(
+    r"\b(?:how|why|when|where|who|wie|warum|wieso|wann|wo|wer"
+    r"|c[óo]mo|por qu[ée]|cu[áa]ndo|d[óo]nde|qui[ée]n|cu[áa]nt\w+)\b",
+    re.IGNORECASE,
+)
+"""Asks for what no indication tells: a reason, a time, a number."""
 
 
 def selected(asked: Question, labels: Sequence[EvidencePassage], evidence: Evidence, language: Language) -> Selection:
@@ -28,6 +37,8 @@ def selected(asked: Question, labels: Sequence[EvidencePassage], evidence: Evide
     indicated = _indicated(asked, evidence, language)
     if asked.asks_medicine:
         return replace(indicated, answers=False) if indicated.quotes else found
+    if asked.asks_kind or _ASKS_OTHERWISE.search(asked.text):
+        return found
     best = max((quote.held for quote in found.quotes), default=0.0)
     better = (quote for quote in indicated.quotes if quote.held > best)
     return replace(found, quotes=(*found.quotes, *better), shares_terms=found.shares_terms or indicated.shares_terms)
