@@ -79,8 +79,8 @@ async def test_words_that_one_sentence_answers_with_the_question_before_go_on_fr
 
 async def test_a_subject_with_more_words_than_its_answer_holds_is_gone_on_from() -> None:
     """The sentence holds the new words, and the one before that names the subject."""
-    searched, answers = await conversation("zorbin, first measures", "liver disease")
-    assert searched == ["zorbin, first measures, liver disease?"]
+    searched, answers = await conversation("zorbin urticaria angioedema", "liver disease")
+    assert searched == ["zorbin urticaria angioedema, liver disease?"]
     assert "in liver disease nothing is changed" in answers[-1]
 
 
