@@ -15,8 +15,9 @@ from chat_app.offline.composition.compose import compose, is_answered
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
-from chat_app.offline.planning.followups import closest_reading, standalone, tried_readings
+from chat_app.offline.planning.followups import standalone
 from chat_app.offline.planning.medicines_before import subjects
+from chat_app.offline.planning.readings import closest_reading, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage

@@ -31,8 +31,8 @@ HOW_LONG: Final = (
 )
 """Asks for a time."""
 HOW_MUCH: Final = (
-    r"\b(?:how (?:much|many|high|low|big|large|small|old)|wie (?:viele?|hoch|niedrig|tief|gro(?:ß|ss)|klein|alt)"
-    r"|cu[áa]nt[oa]s?)\b"
+    r"\b(?:how (?:much|many|high|low|big|large|small|old)"
+    r"|wie(?: ?viele?| (?:hoch|niedrig|tief|gro(?:ß|ss)|klein|alt))|cu[áa]nt[oa]s?)\b"
 )
 """Asks for a figure."""
 _INTERROGATIVE = re.compile(f"{HOW_LONG}|{HOW_MUCH}", re.IGNORECASE)

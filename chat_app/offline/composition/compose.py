@@ -143,6 +143,14 @@ def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
     return selected(asked, labels, evidence, language_of(newest)).answers
 
 
+def weight_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
+    """Return the largest weight of the terms of ``newest`` that a quote holds."""
+    asked, labels = _read(question, evidence, newest)
+    quotes = selected(asked, labels, evidence, language_of(newest)).quotes
+    own = (quote.all_held - asked.inherited for quote in quotes)
+    return max((sum(asked.weights[place] or 1.0 for place in places) for places in own), default=0.0)
+
+
 def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, list[EvidencePassage]]:
     """Return the question as the searches read it, and the labels of the medicines that it names.
 

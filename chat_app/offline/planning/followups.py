@@ -18,16 +18,19 @@ from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.extraction.opposite_sides import opposite_of
 from chat_app.offline.planning.medicines_before import ADDED, BESIDE, IN_PLACE, subjects, taken_out
+from chat_app.offline.planning.readings import closest_reading, tried_readings
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
-from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import LANGUAGES, is_function_word, is_ordinary
 from tools.language.vocabulary.patient_values import value_names, with_new_values, with_told_values
 from tools.language.vocabulary.populations import populations_in
@@ -117,8 +120,9 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
         now = offered if turn is turns[-1] else used
         alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
         before = resolved if on_result else topic if alike or _refers(question) else ""
+        known = Evidence() if on_result and result else evidence
         confirmed = _confirmed(question, resolved, answer)
-        readings = (confirmed,) if confirmed else _readings(question, before, subject, evidence, compared)
+        readings = (confirmed,) if confirmed else _readings(question, before, subject, known, compared)
         readings = readings if on_result else _with_result(readings, question, result)
         answer = turn.answer
         tried = tried_readings(readings, turn.outputs)
@@ -137,27 +141,6 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     return readings
 
 
-def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
-    """Return the ``readings`` that were searched for, else the first, each with the outputs that are not another's."""
-    given = [(output, output.given.values()) for output in outputs]
-    tried = [reading for reading in readings if any(reading in each for _, each in given)] or readings[:1]
-    return [
-        (one, [output for output, each in given if not any(other in each for other in readings if other != one)])
-        for one in tried
-    ]
-
-
-def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
-    """Return the reading to answer where none of those ``tried`` is answered clearly, with its outputs.
-
-    It is ``question`` itself where that names a medicine, or where the questions before name none, else the completed
-    one.
-    """
-    (completed, before), (last, own) = tried[0], tried[-1]
-    goes_on = subjects(completed, gather(before)) and not subjects(question, gather(own))
-    return tried[0] if goes_on or last != without_courtesy(question.strip()) else tried[-1]
-
-
 def _confirmed(question: str, before: str, answer: str) -> str:
     """Return the question before with the name that "Did you mean ...?" offered, when ``question`` takes it up."""
     offered = _OFFER.search(answer)
@@ -171,6 +154,7 @@ def _confirmed(question: str, before: str, answer: str) -> str:
 def _readings(question: str, before: str, subject: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both where it may be meant either way.
 
+    A longer one is read as it is first, and then of the ``subject`` before. A single ordinary word is no question.
     ``compared`` are the medicines of the questions before, where each goes on from the one before it.
     """
     if library_question(question):
@@ -181,9 +165,10 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
     if before and (_refers(question) or _asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = _CLAUSE.match(question) and _unusual(question)
+    alone = [question] if _length(question) > 1 or _unusual(question) else []
     if before and not own and _length(question) <= _FEW:
-        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), question)))
-    return (question,)
+        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *alone)))
+    return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
 
 def _of_subject(question: str, subject: str) -> list[str]:
@@ -227,7 +212,7 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if _PLACE.match(rest) else []
     if other_use := _other_use(before, rest):
         kinds.append(other_use)
-    elif _length(rest) <= _FEW and _may_be_medicine(BESIDE.sub("", rest)) and not _states(rest):
+    elif _length(rest) <= _FEW and _is_medicine(BESIDE.sub("", rest)) and not _states(rest):
         one = sum(not is_ordinary(word) for word in _names(rest)) == 1
         kinds += map(re.escape, taken_out(before, rest, known, one=one))
     if _ways(rest):
@@ -304,9 +289,10 @@ def _asks_dose(question: str) -> bool:
 
 
 def _length(text: str) -> int:
-    """Return the number of terms in ``text``, without function words of its language."""
+    """Return the number of terms in ``text``, without numbers and the function words of its language."""
     language = language_of(text)
-    return len(terms(" ".join(word for word in text.split() if not is_function_word(word.lower(), language))))
+    words = (word for word in text.split() if not is_function_word(word.lower(), language))
+    return sum(not term.isdecimal() for term in terms(" ".join(words)))
 
 
 def _unusual(question: str) -> bool:
@@ -320,6 +306,15 @@ def _may_be_medicine(text: str) -> bool:
         return False
     words = _names(text)
     return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
+
+
+def _is_medicine(text: str) -> bool:
+    """Return whether ``text`` says at most a word beside a medicine's name, none beside a name that nobody knows."""
+    language = language_of(text)
+    names = [word for word in _names(text) if not is_function_word(word, language)]
+    known = [word for word in names if known_name(word) or label_terms().names_any(word)]
+    others = [word for word in names if word not in known and is_known_word(word)]
+    return _may_be_medicine(text) and len(others) <= bool(known)
 
 
 def _names(text: str) -> list[str]:

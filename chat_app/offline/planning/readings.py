@@ -1,0 +1,27 @@
+"""The readings of a follow-up that were searched for, and which of them is answered where none is answered clearly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chat_app.offline.composition.compose import weight_of_newest
+from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.tool_outputs import gather
+
+
+def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
+    """Return the ``readings`` that were searched for, else the first, each with the outputs that are not another's."""
+    given = [(output, output.given.values()) for output in outputs]
+    tried = [reading for reading in readings if any(reading in each for _, each in given)] or readings[:1]
+    return [
+        (one, [output for output, each in given if not any(other in each for other in readings if other != one)])
+        for one in tried
+    ]
+
+
+def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
+    """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
+
+    It is the one of which a quote says most on the last words; the first of equals, which is completed from before.
+    """
+    return max(tried, key=lambda each: weight_of_newest(each[0], gather(each[1]), newest=question))
