@@ -1,4 +1,4 @@
-"""What the check of a pair says itself, beside its quotes: what was searched, and that nothing was found."""
+"""Notes of the interaction check on a pair: which labels were searched, and that nothing was found."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -32,15 +32,15 @@ class PairNotes:
         stated: Collection[tuple[str, str]],
         members: Sequence[str] = (),
     ) -> str:
-        """Return the note on a pair, of which the labels have ``said`` this, and share these ``risks``.
+        """Return the note on a pair.
 
         Args:
             one: A medicine or class.
             other: The other one.
-            said: What the labels say of each other.
+            said: The statements of the labels about each other.
             risks: The risks that both share.
-            stated: The parties with the risks that their own labels state.
-            members: Medicines of a class of one of them that the label of the other names instead.
+            stated: Pairs of a party's name and a risk that its own label states.
+            members: Medicines of the same class that the other label names instead of the party without a record.
         """
         parties = (one, other)
         notes = list(dict.fromkeys(party.note for party in parties if party.note))
@@ -90,7 +90,7 @@ class PairNotes:
         return self._say("Not checked: at most {} medicines are compared at once.", str(most))
 
     def meanings(self, name: str, meant: Sequence[str], note: str) -> str:
-        """Return the note on an abbreviation with several meanings; ``note`` is the English one, where there is one."""
+        """Return the note on an abbreviation with several meanings; ``note`` is the English one, if there is one."""
         told = self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
         return note if note and self.language == "en" else told
 
@@ -99,7 +99,7 @@ class PairNotes:
         return self._say("{} was read as {}.", typed, name)
 
     def _meant(self, said: Sequence[Statement]) -> list[str]:
-        """Return which medicine a label means by an enzyme role, where the gravest statement does."""
+        """Return which medicine a label means by an enzyme role, if the gravest statement uses one."""
         roles: dict[tuple[str, str], dict[str, None]] = {}
         for one in said if said and said[0].how == "enzyme" else ():
             if one.how == "enzyme" and not label_terms().roles_in(f"an {one.about}"):
@@ -108,7 +108,7 @@ class PairNotes:
         return [self._say(text, *names, self._listed([*meant])) for names, meant in roles.items()]
 
     def _searched(self, party: Party) -> str:
-        """Return what was searched for a party that has no label itself; empty for one that has."""
+        """Return which labels were searched for a party without a label; empty for a party with one."""
         if party.members:
             members = self._listed([record.generic_name for record in party.members])
             return self._say("Labels searched for {}: {}.", party.name, members)
