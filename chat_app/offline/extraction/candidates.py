@@ -175,7 +175,7 @@ def _named(names: Sequence[frozenset[str]], text: str) -> bool:
 
 
 def _above(unit: Unit, passage: EvidencePassage) -> str:
-    table = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
+    table = unit.table.text if unit.table else ""
     return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
 
 
