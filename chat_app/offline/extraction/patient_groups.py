@@ -15,7 +15,7 @@ _HAS: Final = re.compile(r"\b(?:has|with|hat|mit|con|tiene) (?:an? |einer? |una?
 _AGED: Final = re.compile(r"\b(?:year|month|week)s?[ -]old\b|\b\w+jährig", re.IGNORECASE)
 """An age, also one in words ("nine-year-old"), which ``patient_age`` does not read: then no group counts as another."""
 _LISTED: Final = re.compile(r",[^,.;:]*(?=, (?:or|and|oder|und|o|y) )", re.IGNORECASE)
-"""An inner item of an enumeration, which does not tell for whom a text is."""
+"""An inner item of an enumeration, which does not tell to whom a text applies."""
 
 
 def fits_group(question: Question, unit: Unit, section: str) -> float:

@@ -261,10 +261,8 @@ def read_question(
 
     also = [told[stem].also if stem in told else () for stem in stems]
     asked, populations = in_all_words(text, also)
-    forms = tuple(
-        (frozenset({stem}), *filter(None, map(term_set, other))) for stem, other in zip(stems, also, strict=True)
-    )
-    named = tuple(filter(None, map(term_set, subjects)))
+    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in zip(stems, also, strict=True))
+    named = _stems_of(subjects)
     unknown = places(named_in(" ".join(notes)))
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
@@ -276,7 +274,7 @@ def read_question(
         related=related_words(stems, forms, classes, unknown, told),
         asked=asked,
         subjects=named,
-        medicines=tuple(filter(None, map(term_set, medicines))),
+        medicines=_stems_of(medicines),
         unknown=unknown,
         sections=sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations=populations,
@@ -288,6 +286,10 @@ def read_question(
         kinds=places(kind_terms(text)),
         inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
     )
+
+
+def _stems_of(names: Iterable[str]) -> tuple[frozenset[str], ...]:
+    return tuple(filter(None, map(term_set, names)))
 
 
 def _asked_stems(text: str, told: Collection[str]) -> list[str]:

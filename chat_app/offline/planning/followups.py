@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Final
 
@@ -81,37 +82,65 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     the question. A question that does not refer back is not completed if only one of the two is about an overdose, by
     the functions searched for it.
     """
-    readings: tuple[str, ...] = ("",)
-    resolved = answer = topic = subject = result = ""
-    evidence, searched, compared = Evidence(), frozenset[str](), tuple[str, ...]()
-    for turn in turns:
-        if turn is not turns[-1] and (library_question(turn.question) or small_talk(turn.question)):
-            continue
-        question = without_courtesy(turn.question.strip())
+    if not turns:
+        return ("",)
+    conversation = _Conversation()
+    for turn in turns[:-1]:
+        if not (library_question(turn.question) or small_talk(turn.question)):
+            conversation.add(turn)
+    return conversation.readings(without_courtesy(turns[-1].question.strip()), offered)
+
+
+@dataclass
+class _Conversation:
+    """The questions so far, as far as a follow-up may refer to them."""
+
+    last: str = ""
+    """The last question, completed."""
+    answer: str = ""
+    """The answer to it."""
+    result: str = ""
+    """The results of its calculations."""
+    topic: str = ""
+    """The last question that was searched for, completed."""
+    searched: frozenset[str] = frozenset()
+    """The functions that were called for the topic."""
+    evidence: Evidence = field(default_factory=Evidence)
+    """The evidence that they returned."""
+    subject: str = ""
+    """The last medicines, or the last question that has a subject of its own."""
+    compared: tuple[str, ...] = ()
+    """The medicines of the last question and of those that it follows up."""
+
+    def readings(self, question: str, functions: Collection[str]) -> tuple[str, ...]:
+        """Return the readings of ``question``, for which ``functions`` may be called."""
         # A follow-up of everyday words with a pronoun may ask about the result of a calculation.
         on_result = PRONOUN.search(question) and not has_uncommon_word(question)
-        used = frozenset(output.name for output in turn.outputs)
-        now = offered if turn is turns[-1] else used
-        alike = any(map(_OVERDOSE.search, searched)) == any(map(_OVERDOSE.search, now)) or not searched
-        before = resolved if on_result else topic if alike or refers_back(question) else ""
-        confirmed = _confirmed(question, resolved, answer)
-        readings = (confirmed,) if confirmed else _readings(question, before, subject, evidence, compared)
-        readings = readings if on_result else _with_result(readings, question, result)
-        answer = turn.answer
-        tried = tried_readings(readings, turn.outputs)
-        resolved, outputs = closest_reading(question, tried) if phrases.is_unclear(answer) else tried[-1]
+        alike = any(map(_OVERDOSE.search, self.searched)) == any(map(_OVERDOSE.search, functions)) or not self.searched
+        before = self.last if on_result else self.topic if alike or refers_back(question) else ""
+        if confirmed := _confirmed(question, self.last, self.answer):
+            readings: tuple[str, ...] = (confirmed,)
+        else:
+            readings = _readings(question, before, self.subject, self.evidence, self.compared)
+        return readings if on_result else _with_result(readings, question, self.result)
+
+    def add(self, turn: Exchange) -> None:
+        """Add a question with its calls and answer."""
+        question, called = without_courtesy(turn.question.strip()), frozenset(one.name for one in turn.outputs)
+        tried = tried_readings(self.readings(question, called), turn.outputs)
+        self.last, outputs = closest_reading(question, tried) if phrases.is_unclear(turn.answer) else tried[-1]
         found = gather(outputs)
-        result = found.results
-        if not found.calculations or found.searched_documents or found.lookups:
-            topic, searched = resolved, used
-            evidence = found if outputs else evidence
-            names = subjects(resolved, found)
-            own = not subject or (resolved == question and len(terms(question)) > MOST_EMPTY_TERMS)
-            subject = ", ".join(names) or (_ENDING.sub("", resolved) if own else subject)
-            compared = (
-                tuple(dict.fromkeys((*compared, *names))) if names and resolved != question else names or compared
-            )
-    return readings
+        self.answer, self.result = turn.answer, found.results
+        if found.calculations and not (found.searched_documents or found.lookups):
+            return
+        self.topic, self.searched = self.last, called
+        self.evidence = found if outputs else self.evidence
+        names = subjects(self.last, found)
+        if names:
+            self.subject = ", ".join(names)
+            self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
+        elif not self.subject or (self.last == question and len(terms(question)) > MOST_EMPTY_TERMS):
+            self.subject = _ENDING.sub("", self.last)
 
 
 def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
