@@ -64,7 +64,7 @@ def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") 
 
 
 def _combined(readings: Sequence[Sequence[Party]]) -> Iterator[tuple[Party, Party]]:
-    """Yield the pairs of different medicines; two meanings of one name are no pair."""
+    """Yield the pairs of different medicines, but not of two meanings of one name."""
     for first, second in combinations(readings, 2):
         yield from ((one, other) for one in first for other in second if _identity(one) != _identity(other))
 

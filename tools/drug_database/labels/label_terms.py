@@ -89,7 +89,7 @@ class TermFile(Frozen):
 
 
 class EnzymeRole(NamedTuple):
-    """What a medicine does to an enzyme, or which medicines a label means."""
+    """The role of a medicine for an enzyme, or the role by which a label means medicines."""
 
     enzyme: str
     role: str

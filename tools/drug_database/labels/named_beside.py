@@ -63,15 +63,22 @@ def named_beside(
     if not records and not (question.asks_together or _is_all(english, covered)):
         return ()
     own = [medicine(record).groups for record in records]
-    named_words = covered.union(*(fold_name(hit.matched.on).split() for hit in hits))
-    keys = set(map(international_key, (*named_words, *(fold_name(hit.matched.on) for hit in hits))))
-    named_words |= {word for word in map(fold_name, _PARTS.findall(text)) if international_key(word) in keys}
-    # "Low potassium" means hypokalemia, not a preparation of potassium.
-    states = (one.asked for one in expanded if ions_of(one.asked) and not any(map(ions_of, one.same)))
-    named_words |= {word for asked in states for word in asked.split()}
+    named_words = _named_words(text, covered, [fold_name(hit.matched.on) for hit in hits], expanded)
     others = {word for one in expanded for word in one.asked.split()}
     unread = _unread(text, question, named_words, others)
     return tuple(sorted(groups.difference(*own) | names | set(unread)))
+
+
+def _named_words(
+    text: str, covered: Iterable[str], names: Sequence[str], expanded: Iterable[Expansion]
+) -> frozenset[str]:
+    """Return the words of ``names``, and of states named by an element, with their spellings in ``text``."""
+    words = frozenset(covered).union(*map(str.split, names))
+    keys = set(map(international_key, (*words, *names)))
+    spelt = (word for word in map(fold_name, _PARTS.findall(text)) if international_key(word) in keys)
+    # "Low potassium" means hypokalemia, not a preparation of potassium.
+    states = (one.asked for one in expanded if ions_of(one.asked) and not any(map(ions_of, one.same)))
+    return words.union(spelt, *map(str.split, states))
 
 
 def past_limit(index: NameIndex, candidates: Sequence[NameCandidate], hits: Sequence[DrugHit]) -> list[str]:

@@ -17,7 +17,7 @@ NOTHING_FOUND: Final = (
 
 
 class PairNotes:
-    """Words the notes in ``language``; names of medicines stay as the database has them."""
+    """Notes of the check in ``language``; names of medicines stay as the database has them."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -54,20 +54,13 @@ class PairNotes:
             return " ".join([*notes, *(self._say("{} is no known name: it was not checked.", name) for name in unread)])
         notes += filter(None, map(self._searched, parties))
         notes += self._meant(said)
-        unsaid: list[str] = []
-        for party in parties:
-            missing = [risk for risk in risks if (party.name, risk) not in stated]
-            listed = "For {} this is from a list of medicines with that risk ({}), not from a label."
-            unsaid += [self._say(listed, party.name, self._say(risk)) for risk in missing]
         if members:
             instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
             unlisted = next(party.name for party in parties if not party.record)
             notes.append(self._say(instead, self._listed(members), unlisted))
         elif not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
-        if risks:
-            shared_risks = "Shared risk: {}."
-            notes += [self._say(shared_risks, self._listed([self._say(risk) for risk in risks])), *unsaid]
+        notes += self._shared(risks, parties, stated)
         return " ".join(notes)
 
     def single(self, party: Party, *, said: bool) -> str:
@@ -106,6 +99,13 @@ class PairNotes:
                 roles.setdefault((one.label_of, one.about), {}).update(dict.fromkeys(one.mentioned_as))
         text = "The label of {} does not name {}, which is meant as: {}."
         return [self._say(text, *names, self._listed([*meant])) for names, meant in roles.items()]
+
+    def _shared(self, risks: Sequence[str], parties: Sequence[Party], stated: Collection[tuple[str, str]]) -> list[str]:
+        """Return which risks the parties share, and which of them are not from a label."""
+        listed = "For {} this is from a list of medicines with that risk ({}), not from a label."
+        unsaid = [(party.name, risk) for party in parties for risk in risks if (party.name, risk) not in stated]
+        shared = [self._say("Shared risk: {}.", self._listed([self._say(risk) for risk in risks]))] if risks else []
+        return [*shared, *(self._say(listed, name, self._say(risk)) for name, risk in unsaid)]
 
     def _searched(self, party: Party) -> str:
         """Return which labels were searched for a party without a label; empty for a party with one."""

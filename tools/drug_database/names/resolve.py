@@ -155,26 +155,33 @@ def read(index: NameIndex, question: TypedQuery) -> Reading:
     """Return the records that ``question`` most likely names."""
     if not question.words:
         return _NOTHING
-    core = " ".join(question.core)
-    members = _class_at_end(index, question)
-    if members:
+    if members := _class_at_end(index, question):
         return Reading(members)
-    # The core is one name only if its words are next to each other in the question.
-    written = f" {question.without_product_words} "
-    run = core if f" {core} " in written else ""
+    return _as_one_name(index, question) or _as_question(index, question)
+
+
+def _as_one_name(index: NameIndex, question: TypedQuery) -> Reading | None:
+    """Read the text, with or without its noise, as one name or class; None if it is none."""
+    core = " ".join(question.core)
+    # The core is one name only if its words are next to each other in the text.
+    run = core if f" {core} " in f" {question.without_product_words} " else ""
     for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, run))):
         find = named_alone if question.asks_together or (text == core and core != question.product) else named
         found, note = find(index, text) if question.may_be_name(text.split()) else ([], "")
         if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, text)):
             return Reading(distinct(found), notes=with_combinations(index, found, note))
-        members = classed(index, text)
-        if members:
+        if members := classed(index, text):
             return Reading(members)
+    return None
+
+
+def _as_question(index: NameIndex, question: TypedQuery) -> Reading:
+    """Read the text as a question with names in it, some of which may be misspelt or not loaded."""
     spans = find_spans(index, question)
+    core, written = " ".join(question.core), f" {question.without_product_words} "
     subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
     texts = dict.fromkeys(text for text in (question.trimmed, core, subject) if text and f" {text} " in written)
-    absent = next((note for text in texts if (note := _absent(index, text))), "")
-    if absent:
+    if absent := next((note for text in texts if (note := _absent(index, text))), ""):
         return Reading(notes=(absent,))
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
