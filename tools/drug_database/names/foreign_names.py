@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from tools.drug_database.names.name_keys import Shipped, salt_words, shipped
-from tools.drug_database.names.spelling import sounds
+from tools.drug_database.names.spelling import phonetic_keys
 from tools.language.folding import fold_name
 
 _SHORTEST: Final = 4
@@ -54,7 +54,7 @@ def international_keys(names: Sequence[str]) -> list[str]:
     spelt = [_SPANISH_START.sub("s", _SPANISH_IDE.sub("ide", name)) for name in names]
     for written, usual in _WORDS.spellings:
         spelt = [name.replace(written, usual) for name in spelt]
-    return [_ENDINGS.sub("", sound) for sound in sounds([name.replace(" ", "") for name in spelt])]
+    return [_ENDINGS.sub("", key) for key in phonetic_keys([name.replace(" ", "") for name in spelt])]
 
 
 def _salts() -> dict[str, str]:

@@ -49,11 +49,11 @@ _RULES: Final = shipped("phonetic_rules.json", PhoneticRules).rules
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-def sounds(names: Sequence[str]) -> list[str]:
+def phonetic_keys(names: Sequence[str]) -> list[str]:
     """Return the phonetic key of each name; names are folded and have neither spaces nor line ends."""
     text = "\n".join(("", *names, ""))
-    for written, heard in _RULES:
-        text = text.replace(written, heard)
+    for written, spoken in _RULES:
+        text = text.replace(written, spoken)
     return _DOUBLED.sub(r"\1", text).replace("e\n", "\n")[1:-1].split("\n")
 
 
@@ -66,15 +66,15 @@ class Spelling(NamedTuple):
 
 def closeness(typed: str, name: str) -> float:
     """Return the score of two names without spaces, 0 to 100."""
-    return float(_scores(typed, sounds([typed])[0], [name], sounds([name]))[0])
+    return float(_scores(typed, phonetic_keys([typed])[0], [name], phonetic_keys([name]))[0])
 
 
-def _scores(typed: str, sound: str, names: Sequence[str], heard: Sequence[str]) -> NDArray[np.float64]:
+def _scores(typed: str, key: str, names: Sequence[str], keys: Sequence[str]) -> NDArray[np.float64]:
     compared: list[tuple[str, Sequence[str], Any]] = [
         (typed, names, OSA.normalized_similarity),
         (typed, names, JaroWinkler.normalized_similarity),
-        (sound, heard, OSA.normalized_similarity),
-        (sound, heard, JaroWinkler.normalized_similarity),
+        (key, keys, OSA.normalized_similarity),
+        (key, keys, JaroWinkler.normalized_similarity),
     ]
     parts = [
         weight * process.cdist([one], others, scorer=scorer, dtype=np.float64)[0]
@@ -92,18 +92,18 @@ class Spellings:
     def __init__(self, names: Sequence[str], products: Sequence[int] | None = None) -> None:
         self.names = names
         self._squeezed = [name.replace(" ", "")[:_LONGEST] for name in names]
-        self._sounds = sounds(self._squeezed)
+        self._keys = phonetic_keys(self._squeezed)
         self._common = _COMMON_NAME * np.log10(1.0 + np.asarray(products or [0] * len(names), dtype=np.float32))
-        self._starts, self._holders, self._sizes = _pairs_of(self._sounds)
+        self._starts, self._holders, self._sizes = _pairs_of(self._keys)
 
     def near(self, text: str, *, least: float = ENOUGH, most: int = 20) -> list[Spelling]:
         """Return the names closest to ``text``, best first; none with a score below ``least``."""
         typed = fold_name(text).replace(" ", "")[:_LONGEST]
         if len(typed) < _SHORTEST or not self.names:
             return []
-        sound = sounds([typed])[0]
-        alike = self._alike(sound)
-        scores = _scores(typed, sound, [self._squeezed[n] for n in alike], [self._sounds[n] for n in alike])
+        key = phonetic_keys([typed])[0]
+        alike = self._alike(key)
+        scores = _scores(typed, key, [self._squeezed[n] for n in alike], [self._keys[n] for n in alike])
         found = [
             Spelling(self.names[number], float(score + self._common[number]))
             for number, score in zip(alike, scores, strict=True)
@@ -112,9 +112,9 @@ class Spellings:
         found.sort(key=lambda spelling: (-spelling.score, len(spelling.name), spelling.name))
         return found[:most]
 
-    def _alike(self, sound: str) -> list[int]:
-        """Return the numbers of the names that share most pairs of letters with ``sound`` for their length."""
-        wanted = np.unique(_pair_codes(_codes(f"\n{sound}\n")))
+    def _alike(self, key: str) -> list[int]:
+        """Return the numbers of the names that share most pairs of letters with ``key`` for their length."""
+        wanted = np.unique(_pair_codes(_codes(f"\n{key}\n")))
         lists = [self._holders[self._starts[pair] : self._starts[pair + 1]] for pair in wanted]
         shared = np.bincount(np.concatenate(lists), minlength=len(self.names))
         # One wrong letter changes two pairs. A name that shares less than a sixth of them is another name.

@@ -24,9 +24,9 @@ CANDIDATES = 50
 """Number of passages from each search that are ranked."""
 DENSE_SHARE = 0.5
 """Weight of the dense score; the term score has the rest. Both are scaled to 0..1 (BioASQ-mini and PubMedQA)."""
-CLOSENESS = 0.3
-"""Weight of term proximity, the share of the question in a window of ``STRETCH`` terms, added to the scaled score."""
-STRETCH = 25
+PROXIMITY = 0.3
+"""Weight of term proximity, the share of the question in a window of ``WINDOW`` terms, added to the scaled score."""
+WINDOW = 25
 """Number of terms without stop words: about two sentences."""
 logger = logging.getLogger(__name__)
 SAME = 0.8
@@ -93,7 +93,7 @@ class Retriever:
         by_terms = self.terms.search(question_weights(searched, lowered), versions, CANDIDATES)
         by_vector = self._by_vector(_in_other_words(question, expansion), versions)
         raised = [
-            replace(each, score=each.score + CLOSENESS * closeness(searched, terms_of(each.id), lowered))
+            replace(each, score=each.score + PROXIMITY * term_proximity(searched, terms_of(each.id), lowered))
             for each in fuse(by_terms, by_vector)[:CANDIDATES]
         ]
         return Retrieved(wanted, tuple(sorted(raised, key=lambda hit: -hit.score)))
@@ -197,8 +197,8 @@ def _scaled(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.id: (hit.score - low) / ((high - low) or 1.0) for hit in hits}
 
 
-def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
-    """Return term proximity: the largest share (0 to 1) of the question's weight in ``STRETCH`` successive terms."""
+def term_proximity(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
+    """Return term proximity: the largest share (0 to 1) of the question's weight in ``WINDOW`` successive terms."""
     wanted = {term: weight(term) for term in question}
     total = sum(wanted.values())
     if not total:
@@ -211,7 +211,7 @@ def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -
         if not inside[term]:
             covered += wanted[term]
         inside[term] += 1
-        while places[first][0] <= at - STRETCH:
+        while places[first][0] <= at - WINDOW:
             gone = places[first][1]
             inside[gone] -= 1
             if not inside[gone]:
