@@ -32,7 +32,10 @@ _CLINICAL: Final = 0.5
 
 def language_of(*texts: str) -> Language:
     """Return the language of the first of ``texts`` that shows its language; English if none does."""
-    return next(filter(None, map(_told_language, texts)), "en")
+    for text in texts:
+        if told := _told_language(text):
+            return told
+    return "en"
 
 
 def language_of_questions(*questions: str) -> Language:
