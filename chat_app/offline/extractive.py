@@ -79,7 +79,7 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
 
 def _goes_on(newest: str, completed: str, evidence: Evidence) -> bool:
     """Return whether one sentence answers the ``newest`` words with those before, which name no other medicine."""
-    named = subjects(newest, evidence)
+    named = subjects(newest, evidence, beside=False)
     others = set(subjects(completed, evidence)).difference(named) if named else ()
     return not others and is_answered(completed, evidence, newest=newest)
 

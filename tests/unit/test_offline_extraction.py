@@ -244,6 +244,13 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ),
         ("dosis de gentamicina", ("gentamicina",), "y en cirrosis?", "dosis de gentamicina en cirrosis?"),
         ("¿dosis de gentamicina?", ("gentamicina",), "¿Y en cirrosis?", "¿dosis de gentamicina en cirrosis?"),
+        ("simvastatin 40", ("simvastatin",), "amlodipine added", "simvastatin 40, amlodipine added?"),
+        (
+            "Dapagliflozin bei CKD",
+            ("Dapagliflozin",),
+            "ab welcher eGFR nicht mehr beginnen",
+            "Dapagliflozin bei CKD ab welcher eGFR nicht mehr beginnen?",
+        ),
         ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )

@@ -77,6 +77,13 @@ async def test_words_that_one_sentence_answers_with_the_question_before_go_on_fr
     assert "in liver disease nothing is changed" in answers[-1]
 
 
+async def test_a_subject_with_more_words_than_its_answer_holds_is_gone_on_from() -> None:
+    """The sentence holds the new words, and the one before that names the subject."""
+    searched, answers = await conversation("zorbin urticaria angioedema", "liver disease")
+    assert searched == ["zorbin urticaria angioedema, liver disease?"]
+    assert "in liver disease nothing is changed" in answers[-1]
+
+
 async def test_words_on_another_subject_are_searched_for_alone() -> None:
     searched, answers = await conversation("Starting dose of zorbin?", "light for plaxia?")
     assert searched == ["Starting dose of zorbin, light for plaxia?", "light for plaxia?"]

@@ -74,6 +74,17 @@ def test_a_medicine_that_no_guideline_gives_is_found_by_its_indication(question:
     assert "at night" not in text
 
 
+@pytest.mark.parametrize("matched", ["text", "class"])
+def test_an_indication_follows_what_a_guideline_says_less_closely(matched: str) -> None:
+    for question in ("plaxia", "plaxia in a 70 year old", "plaxia, adult"):
+        text = compose(question, gather([guideline("Boils are drained."), drugs(matched, **INDICATED)])).text
+        assert "No sentence clearly answers" in text
+        assert "Zorbium is indicated for plaxia" in text
+        assert "Lorbium" not in text
+    closer = compose("plaxia", gather([guideline("Plaxia is rare."), drugs(matched, **INDICATED)])).text
+    assert "Zorbium" not in closer
+
+
 def test_an_indication_comes_neither_before_a_guideline_nor_where_no_medicine_is_asked_for() -> None:
     answered = compose(
         "Which drug for plaxia?", gather([guideline("Treat plaxia with amoxicillin."), drugs("text", **INDICATED)])

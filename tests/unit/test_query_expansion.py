@@ -199,6 +199,20 @@ def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> N
     assert read(INDEX, understand("inr 7.2 no bleeding")).notes == ()
 
 
+@pytest.mark.parametrize(
+    ("question", "searched"),
+    [
+        ("how long warfarin, how much?", ("warfarin",)),
+        ("wie lange Warfarin und wie viel?", ("warfarin",)),
+        ("¿cuánto tiempo warfarina?", ("warfarina",)),
+        ("how many warfarin tablets?", ("warfarin", "tablet")),
+        ("long acting warfarin", ("long", "act", "warfarin")),
+    ],
+)
+def test_interrogatives_are_not_searched_for(question: str, searched: tuple[str, ...]) -> None:
+    assert asked_terms(question, EXPANDER.expand(question)) == searched
+
+
 def test_the_parts_of_contractions_are_not_searched_for() -> None:
     question = "Isn't the patient's dose what's wrong? Don’t they’re"
     assert asked_terms(question, EXPANDER.expand(question)) == ("patient", "dose", "wrong")

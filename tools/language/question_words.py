@@ -25,6 +25,19 @@ _FUNCTION_WORDS = 300
 _EVERYDAY_WORDS = 1_500
 """Number of the most frequent words that count as question words."""
 
+HOW_LONG: Final = (
+    r"\b(?:how (?:often|frequent\w*|long|soon|fast|quick\w*)|wie (?:oft|häufig|lang\w*|bald|schnell|rasch)"
+    r"|(?:cada )?cu[áa]ntas? veces|cada cu[áa]nto|cu[áa]nto tiempo|con qu[ée] frecuencia)\b"
+)
+"""Asks for a time."""
+HOW_MUCH: Final = (
+    r"\b(?:how (?:much|many|high|low|big|large|small|old)|wie (?:viele?|hoch|niedrig|tief|gro(?:ß|ss)|klein|alt)"
+    r"|cu[áa]nt[oa]s?)\b"
+)
+"""Asks for a figure."""
+_INTERROGATIVE = re.compile(f"{HOW_LONG}|{HOW_MUCH}", re.IGNORECASE)
+"""Tells what kind of answer is asked for, and nothing of its subject: "how long" is no "long-acting"."""
+
 ASKS_FOR_MEDICINE: Final = re.compile(
     r"\b(?:drugs?|medic(?:ine|ation)s?|meds|agents?|tablets?|pills?|antibio\w+|abx|therapy|anti\w+s)\b"
     r"|\bfirst[- ](?:line|choice)\b|\btreat|\b(?:to|i|we) (?:give|use|start|add|prescribe)\b|\bmedikament"
@@ -40,12 +53,13 @@ def disease_in(question: str) -> str:
 
 
 def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:
-    """Return the terms of ``question`` in order, without function words of its language.
+    """Return the terms of ``question`` in order, without interrogatives and function words of its language.
 
     Some of these words, such as the German ``die`` and ``man``, are English words with a meaning.
     """
     left_out = _frequent(expansion, _FUNCTION_WORDS)
-    words = re.findall(r"[^\W_]+", _CONTRACTION.sub(" ", with_spanish_and(question, " ")))
+    plain = _INTERROGATIVE.sub(" ", with_spanish_and(question, " "))
+    words = re.findall(r"[^\W_]+", _CONTRACTION.sub(" ", plain))
     return tuple(terms(" ".join(word for word in words if without_accents(word) not in left_out)))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-HOW_OFTEN: Final = re.compile(
-    r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)|\bduration|\binterval|\bfrequen", re.IGNORECASE
-)
+from tools.language.question_words import HOW_LONG, HOW_MUCH
+
+HOW_OFTEN: Final = re.compile(rf"{HOW_LONG}|\bduration|\binterval|\bfrequen", re.IGNORECASE)
 WAITS: Final = re.compile(
     r"\bapart\b|\btiming\b|\bhow many (?:minute|hour|day|week|month|year)s|\bwait\w*|\bwash-?outs?\b", re.IGNORECASE
 )
@@ -17,7 +17,7 @@ TIME: Final = re.compile(
     re.IGNORECASE,
 )
 FIGURE: Final = re.compile(
-    r"\bhow (?:much|many|high|low|big|large|small|old)\b|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
+    rf"{HOW_MUCH}|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
     r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
     re.IGNORECASE,
 )

@@ -114,8 +114,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     others = places_on_other_drugs(question, candidates)
     fitting, misfits = fits_and_misfits(question, candidates, others)
     rarity = _rarity(question, candidates)
-    rarity_shares = _shares(rarity)
-    shares = _shares(_judging_weights(question, candidates, rarity))
+    rarity_shares = _shares(_with_less_inherited(question, rarity))
+    shares = _shares(_with_less_inherited(question, _judging_weights(question, candidates, rarity)))
     found: list[Scored] = []
     for each in candidates:
         is_aside, is_reverse = each.place in others, directions[each.place] < 0
@@ -149,10 +149,12 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 def _rarity(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     """Return a weight for each term, which is higher the fewer ``candidates`` hold it."""
     counts = Counter(term for each in candidates for term in each.own)
-    return [
-        math.log(1 + (len(candidates) + 1) / (1 + counts[term])) * (_INHERITED if term in question.inherited else 1.0)
-        for term in range(len(question.forms))
-    ]
+    return [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
+
+
+def _with_less_inherited(question: Question, weights: Sequence[float]) -> list[float]:
+    """Return ``weights`` with a lower weight for the terms of earlier questions."""
+    return [weight * (_INHERITED if term in question.inherited else 1.0) for term, weight in enumerate(weights)]
 
 
 def _judging_weights(question: Question, candidates: Sequence[Candidate], rarity: Sequence[float]) -> list[float]:

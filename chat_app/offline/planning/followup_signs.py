@@ -12,9 +12,10 @@ from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
 from tools.language.terms import terms
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.common_words import is_function_word, is_ordinary
 from tools.language.vocabulary.patient_values import value_names
 from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
 LEAD: Final = re.compile(
@@ -52,9 +53,15 @@ MOST_EMPTY_TERMS: Final = 2
 """Maximum number of terms of a clause that does not name a subject."""
 
 
+def length(text: str) -> int:
+    """Return the number of terms in ``text``, without function words of its language."""
+    language = language_of(text)
+    return len(terms(" ".join(word for word in text.split() if not is_function_word(word.lower(), language))))
+
+
 def is_short(question: str) -> bool:
     """Return whether ``question`` is so short that it may only narrow the one before."""
-    return len(terms(question)) <= _MOST_SHORT_TERMS
+    return length(question) <= _MOST_SHORT_TERMS
 
 
 def is_whole(question: str) -> bool:
@@ -84,7 +91,7 @@ def _means_before(question: str) -> bool:
         return False
     *earlier, _ = _CLAUSES.split(question[: pronoun.start()])
     own = [clause for clause in earlier if not _PATIENT.search(clause)]
-    return not any(has_uncommon_word(clause) or len(terms(clause)) > MOST_EMPTY_TERMS for clause in own)
+    return not any(has_uncommon_word(clause) or length(clause) > MOST_EMPTY_TERMS for clause in own)
 
 
 def _gives_value(question: str) -> bool:

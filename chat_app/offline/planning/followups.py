@@ -29,6 +29,7 @@ from chat_app.offline.planning.followup_signs import (
     has_uncommon_word,
     is_short,
     is_whole,
+    length,
     may_be_medicine,
     possible_names,
     refers_back,
@@ -139,7 +140,7 @@ class _Conversation:
         if names:
             self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
-        elif not self.subject or (self.last == question and len(terms(question)) > MOST_EMPTY_TERMS):
+        elif not self.subject or (self.last == question and length(question) > MOST_EMPTY_TERMS):
             self.subject = _ENDING.sub("", self.last)
 
 

@@ -15,8 +15,9 @@ from tools.drug_database.names.name_resolution import known_name
 from tools.language.folding import fold_name
 
 ADDED: Final = re.compile(
-    r"\b(?:as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*|at the same time"
-    r"|zusammen|gleichzeitig|zusätzlich|auch|dazu|junto|además|también)\b|^\s*(?:with|plus|alongside|mit|con)\b",
+    r"\b(?:add(?:s|ed|ing)?|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*"
+    r"|at the same time|zusammen|gleichzeitig|zusätzlich|auch|dazu|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b"
+    r"|^\s*(?:with|plus|alongside|mit|con)\b",
     re.IGNORECASE,
 )
 """Words that add something to the question before, such as a second medicine."""
@@ -25,11 +26,14 @@ BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNOR
 IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)
 
 
-def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
-    """Return the drugs and classes of ``evidence`` as ``before`` names them, which may be in German or Spanish."""
+def subjects(before: str, evidence: Evidence, *, beside: bool = True) -> tuple[str, ...]:
+    """Return the drugs and classes of ``evidence`` as ``before`` names them, which may be in German or Spanish.
+
+    With ``beside``, also what the search found besides drugs, such as a food.
+    """
     records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
     names = [re.sub(r"\s*\(.*", "", name) for record in records for name in (record.matched_on, record.name)]
-    names += [name for lookup in evidence.lookups for name in lookup.also_named]
+    names += [name for lookup in evidence.lookups if beside for name in lookup.also_named]
     words = {international_key(fold_name(word)): word for word in re.findall(r"[\w-]+", before)}
     mentions = ((name, re.search(rf"\b{re.escape(name)}s?\b", before, re.IGNORECASE)) for name in names if name)
     written = [match[0] if match else words.get(international_key(fold_name(name)), "") for name, match in mentions]

@@ -161,8 +161,9 @@ class Evidence:
 
     @property
     def mentioned(self) -> tuple[EvidenceRecord, ...]:
-        """The drugs whose records contain words of the question, and whose names it does not contain."""
-        return tuple(record for lookup in self.lookups for record in lookup.records if record.matched == "text")
+        """The drugs whose records or classes contain words of the question, and whose names it does not contain."""
+        found = (record for lookup in self.lookups for record in lookup.records)
+        return tuple(record for record in found if record.matched in {"text", "class"})
 
     @property
     def medicines(self) -> list[str]:

@@ -191,9 +191,10 @@ def _question_terms(
         weight = round(snapshot.weight(term) * rareness.get(term, 1.0), 2)
         also = _also(term, question, explained, expanded)
         related = tuple(related for one in expanded for related in one.related)
-        # A foreign word without a translation may be in the library in English.
+        # A foreign word without a translation may be in the library in English, and part of a phrase is not a word.
         absent = (
             (expansion.language == "en" or bool(also))
+            and not any(" " in one.asked for one in expanded)
             and rareness.get(term, 0.0) >= _RARE
             and _is_absent(term, (*also, *related), snapshot)
         )
