@@ -692,7 +692,7 @@ def test_every_note_class_and_risk_is_translated(language: str) -> None:
         node.value for node in ast.walk(ast.parse(inspect.getsource(pair_notes))) if isinstance(node, ast.Constant)
     ]
     said = {text for text in constants if isinstance(text, str) and re.fullmatch(r"(?:[A-Z{].*\.|and|or)", text)}
-    docstrings = {text for text in said if text.startswith(("Return ", "Words ", "What the check"))}
+    docstrings = {text for text in said if text.startswith(("Return ", "Notes of "))}
     strengths = ("", "strong", "moderate", "weak")
     acting = [EnzymeRole("{}", role, strength) for role in ("inhibitor", "inducer") for strength in strengths]
     roles = {role.title() for role in (*acting, EnzymeRole("{}", "substrate"))}

@@ -14,7 +14,7 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion, shipped
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
-from tools.drug_database.names.spelling import Spellings, closeness, sounds
+from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
 from tools.language.folding import fold_name
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
@@ -248,7 +248,7 @@ def test_a_swap_of_neighbours_is_nearer_than_two_other_letters() -> None:
     ],
 )
 def test_names_that_are_read_alike_are_one_sound(one: str, other: str) -> None:
-    assert sounds([one]) == sounds([other])
+    assert phonetic_keys([one]) == phonetic_keys([other])
     assert closeness(other, one) > closeness(other[:-1] + "b", one)
 
 

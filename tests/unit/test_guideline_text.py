@@ -12,7 +12,7 @@ from tools.documents.document_abbreviations import Expander, find_abbreviations
 from tools.documents.models import Block, Extraction, PageContent, TableRows
 from tools.documents.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, passages
 from tools.guidelines.search.passage_index import dimension_of, passage_weights, question_weights
-from tools.guidelines.search.retrieval import closeness, fuse
+from tools.guidelines.search.retrieval import fuse, term_proximity
 from tools.guidelines.storage.document_store import document_id
 from tools.language.terms import clean, terms, weight_of
 from tools.milvus.passage_collection import Hit
@@ -250,9 +250,9 @@ def test_terms_that_stand_together_are_closer_than_scattered_ones() -> None:
     together = ["pad"] * 60 + ["aspirin", "dose"]
     apart = ["aspirin", *["pad"] * 60, "dose"]
 
-    assert closeness(["aspirin", "dose"], together, weight) == pytest.approx(1.0)
-    assert closeness(["aspirin", "dose"], apart, weight) == pytest.approx(0.5)
-    assert closeness([], apart, weight) == 0.0
+    assert term_proximity(["aspirin", "dose"], together, weight) == pytest.approx(1.0)
+    assert term_proximity(["aspirin", "dose"], apart, weight) == pytest.approx(0.5)
+    assert term_proximity([], apart, weight) == 0.0
 
 
 @pytest.mark.parametrize(

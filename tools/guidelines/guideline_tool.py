@@ -16,8 +16,8 @@ from tools.types import Passage, ToolResult
 
 DOCUMENTS = "documents"
 SCOPE = "scope"
-"""The tools' hidden parameters: ids of the documents that are searched, none for all; and the key of the conversation
-whose own files are searched beside the library."""
+"""Hidden parameters of the tools: the ids of the documents to search (none for all), and the key of the conversation
+whose own files are searched, too."""
 _NOTES: dict[Match, str] = {
     "strong": "",
     "weak": (

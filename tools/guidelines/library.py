@@ -1,7 +1,7 @@
-"""The guideline library: add, list, search, cite and show guidelines. The one entry for the app.
+"""The guideline library: adds, lists, searches, cites and shows guidelines. The app uses only this class.
 
-Everything that can take long runs elsewhere: files are opened in a worker process, the index is called in threads of
-the library's own, so the event loop stays free. The constructor does nothing but remember.
+Slow work does not block the event loop: files are opened in a worker process, and the index is called in the library's
+own threads. The constructor does no I/O.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ from tools.types import Passage
 
 DEMO_FOLDER = Path(__file__).parent / "demo"
 SEARCH_SECONDS = 10.0
-"""Within this a search answers or raises ``ToolUnavailable``."""
+"""Time limit of a search."""
 RENDER_SECONDS = 20.0
 _MOST_AT_ONCE, _MOST_DRAWN = 2, 64
 MAX_LIMIT = 50
 USUAL_LIMIT = 8
-"""Passages of a search; docs/measurements.md compares it with six."""
+"""Default number of passages of a search; docs/measurements.md compares it with six."""
 
 
 class GuidelineLibrary(Ingester):
@@ -74,8 +74,8 @@ class GuidelineLibrary(Ingester):
     ) -> GuidelineSearchResult:
         """Return the passages that fit ``question`` best.
 
-        ``documents`` limits it to these ids; ``chosen`` also by issuer and date. With ``scope`` it searches what that
-        conversation has for itself, too. Raises ``ToolUnavailable`` when the index does not answer within
+        ``documents`` limits the search to these ids; ``chosen`` also by issuer and date. With ``scope``, the
+        conversation's own documents are searched, too. Raises ``ToolUnavailable`` if the index does not answer within
         ``SEARCH_SECONDS``.
         """
         wanted = chosen or SearchFilter()
@@ -92,7 +92,7 @@ class GuidelineLibrary(Ingester):
         return await self._run(self._shelves.library.documents)
 
     async def damaged(self) -> tuple[str, ...]:
-        """Return the ids of documents whose record is damaged: not searched until added again, or removed."""
+        """Return the ids of documents whose record is damaged. They are not searched until they are added again."""
         return await self._run(self._shelves.library.store.damaged)
 
     async def document(self, document_id: str) -> Document | None:
@@ -110,8 +110,8 @@ class GuidelineLibrary(Ingester):
     async def add_folder(self, folder: Path, *, progress: Progress | None = None) -> FolderReport:
         """Ingest every guideline file under ``folder``; a refused file does not stop the others.
 
-        Hidden files and links are left alone. Raises ``SourceRejected`` when ``folder`` is none, and
-        ``ToolUnavailable`` when the index cannot be written.
+        Hidden files and links are skipped. Raises ``SourceRejected`` if ``folder`` is not a folder, and
+        ``ToolUnavailable`` if the index cannot be written.
         """
         documents: list[Document] = []
         refused: list[RefusedFile] = []
@@ -130,21 +130,21 @@ class GuidelineLibrary(Ingester):
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
 
     async def load_demo(self, progress: Progress | None = None) -> None:
-        """Load the demonstration guidelines; those that are loaded and unchanged are left alone."""
+        """Load the demonstration guidelines that are not loaded yet or have changed."""
         for path in sorted(DEMO_FOLDER.glob("*.pdf")):
             await self.add(path, progress=progress)
 
     async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
-        """Return the passage of that id, also of a superseded or removed document; None when there never was one.
+        """Return the passage with this id, also of a superseded or removed document; None if there never was one.
 
-        One of a conversation's documents is found with that conversation's ``scope`` alone.
+        A passage of a conversation's own document is only found with its ``scope``.
         """
         return await self._run(lambda: self._shelves.of(scope).passage(passage_id))
 
     async def passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
-        """Return all passages of a document in reading order, as they were last read from the file of that hash.
+        """Return all passages of a document in reading order, as last read from the file with this hash.
 
-        ``sha256`` may be its first digits alone. Empty when the document never was that file.
+        ``sha256`` may be only its first digits. The result is empty if the document never was that file.
         """
         return await self._run(lambda: self._shelves.library.passages_of(document_id, sha256))
 
@@ -157,10 +157,10 @@ class GuidelineLibrary(Ingester):
         scale: float = 2.0,
         scope: Scope | None = None,
     ) -> PageImage:
-        """Draw page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the quotes of ``highlight`` marked where they are.
+        """Draw page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, with the quotes of ``highlight`` marked.
 
-        ``document_id`` is a document's id or a passage's ``document_id``, ``scope`` the conversation whose own it is.
-        Raises ``SourceRejected`` when there is no such document or page, or its format has no pages.
+        ``document_id`` is a document's id or a passage's ``document_id``; ``scope`` is the conversation that owns it.
+        Raises ``SourceRejected`` if there is no such document or page, or its format has no pages.
         """
         original = await self._run(lambda: self.original(document_id, scope=scope))
         if original.suffix != ".pdf":
@@ -178,18 +178,18 @@ class GuidelineLibrary(Ingester):
             finally:
                 await self._run(scratch.cleanup)
         if scope is None:
-            # A conversation's own pages must not outlive it.
+            # Pages of a conversation's own document are not cached, so that they are gone when it is erased.
             self._drawn[asked] = image
             if len(self._drawn) > _MOST_DRAWN:
                 del self._drawn[next(iter(self._drawn))]
         return image
 
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
-        """Return the file as it was added. Raises ``SourceRejected`` when there is no such document."""
+        """Return the path of the original file. Raises ``SourceRejected`` if there is no such document."""
         return self._shelves.of(scope).original(document_id)
 
     async def load(self) -> None:
-        """Load the index into the server's memory and reads the catalogue, so that the first search is fast."""
+        """Load the index into the server's memory and read the catalogue, so that the first search is fast."""
         await self._run(self._load)
 
     def _load(self) -> None:
@@ -198,15 +198,15 @@ class GuidelineLibrary(Ingester):
         self._retriever.load()
 
     async def check_index(self) -> list[str]:
-        """Why no search can be answered; empty when it can, whatever is wrong with single documents."""
+        """Return why no search can be answered; empty if searches work, whatever is wrong with single documents."""
         return await self._checked(self._retriever.check)
 
     async def check(self) -> list[str]:
-        """Return each fault of the library as a sentence that names the remedy; empty when there is none."""
+        """Return each fault of the library as a sentence that names the remedy."""
         return await self._checked(self._searcher.problems)
 
     async def check_own(self) -> list[str]:
-        """Return the same for what belongs to conversations, without saying what that is."""
+        """Return the faults of conversations' own documents, without their names."""
         return await self._checked(self._searcher.own_problems)
 
     async def _checked(self, problems: Callable[[], list[str] | None]) -> list[str]:
@@ -216,6 +216,6 @@ class GuidelineLibrary(Ingester):
             return [str(error)]
 
     async def aclose(self) -> None:
-        """Close the connection; calls that still run are left to their own time limits."""
+        """Close the connection; calls that still run end by their own time limits."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._connection.close)

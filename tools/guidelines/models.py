@@ -1,7 +1,7 @@
 """The records of the guideline library: documents, reports and search results.
 
-All are plain data. A *document* is a guideline under one id; each changed file is a new *version* of it, named by
-the hash of its bytes. Passages belong to a version, so an old answer keeps the words it cited.
+A *document* is a guideline under one id; each changed file is a new *version* of it, named by the hash of its bytes.
+Passages belong to a version, so that the citations of an old answer keep their words.
 """
 
 from collections.abc import Callable
@@ -13,26 +13,26 @@ from tools.language.query_expansion import QueryExpansion
 from tools.types import Frozen, Passage
 
 Match = Literal["strong", "weak", "none"]
-"""How well passages match a question, from words alone.
+"""How well passages match a question by their words.
 
-``strong`` means that one sentence, list item or table row holds more than half of the question with its headings.
-``none`` is proven: no passage shares a term with the question. All between is ``weak``: words alone cannot tell there
-whether a passage answers, so the reader of the passages has to judge.
+``strong``: one sentence, list item or table row has more than half of the question, with its headings. ``none``: no
+passage shares a term with the question. ``weak``: anything in between; the reader of the passages has to judge whether
+they answer.
 """
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
 
 
 class IngestedFile(DocumentFacts):
-    """A guideline's file with its facts and the outcome of its reading."""
+    """The facts of a guideline's file, and the outcome of its extraction."""
 
     file_name: str
     sha256: str
     pages: int = 0
     passages: int = 0
     unsearchable_pages: tuple[int, ...] = ()
-    """Pages that show something but hold no text that could be read."""
+    """Pages that are not empty but have no readable text."""
     recognised_pages: tuple[int, ...] = ()
-    """Pages whose words were recognised from a picture."""
+    """Pages whose words were recognised by OCR."""
     added_at: datetime
 
 
@@ -42,18 +42,23 @@ class DocumentVersion(IngestedFile):
     key: str
     """Twelve hexadecimal digits that identify the file's bytes and the reader's number."""
     suffix: str
-    """Of the kept original, such as ``.pdf``."""
+    """File suffix of the stored original, such as ``.pdf``."""
     paged: bool = True
     reader: int
-    """Number of the reading code that made the passages; ``reindex`` reads older ones again."""
+    """Version of the extraction code that made the passages; ``reindex`` extracts older ones again."""
 
 
 class DocumentRecord(Frozen):
-    """A document's file on disk: its versions, oldest first. ``current`` is None once it was removed."""
+    """The record of a document on disk: its versions, oldest first. ``current`` is None after its removal."""
 
     id: str
     current: str | None
     versions: tuple[DocumentVersion, ...]
+
+    @property
+    def live(self) -> DocumentVersion | None:
+        """Return the version that searches use; None for a removed document."""
+        return next((version for version in self.versions if version.key == self.current), None)
 
 
 class Document(IngestedFile):
@@ -77,7 +82,7 @@ class FolderReport(Frozen):
     documents: tuple[Document, ...] = ()
     refused: tuple[RefusedFile, ...] = ()
     own_documents: int = 0
-    """Number of conversations' files that were indexed again; only their owners see more."""
+    """Number of conversations' own files that were indexed again; their names are not reported."""
 
 
 class IngestProgress(Frozen):
@@ -102,15 +107,15 @@ class SearchFilter(Frozen):
 
 
 class QuestionTerm(Frozen):
-    """A term of a question as the search read it: a stem, its weight in the library, and other words for it."""
+    """A term of a question: a stem, its weight in the library, and other words for it."""
 
     term: str
     weight: float
     also: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
-    """Classes, members and words that go with it."""
+    """Related classes, members and words."""
     absent: bool = False
-    """True for a rare word that occurs in no guideline of the library, nor does another word for it."""
+    """True for a rare word that is in no guideline of the library, and neither is another word for it."""
 
 
 class GuidelineSearchResult(Frozen):
@@ -120,4 +125,4 @@ class GuidelineSearchResult(Frozen):
     match: Match
     terms: tuple[QuestionTerm, ...] = ()
     expansion: QueryExpansion = QueryExpansion()
-    """Other words that were searched beside the words of the question, and the question's language."""
+    """The question's language, and other words for its words, which were searched, too."""

@@ -1,4 +1,4 @@
-"""Numbers, units of measurement and intervals as texts write them: one home for every reader of figures."""
+"""Reads figures from texts: numbers, units of measurement, bounds, and how often something is done."""
 
 import math
 import re
@@ -21,13 +21,13 @@ COUNTS: Final = (
 _MULTIPLES: Final = COUNTS | {"doubled": 2, "tripled": 3, "quadrupled": 4}
 _TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
-"""How often a day, as prescriptions write it."""
+"""Times a day by the Latin abbreviations of prescriptions."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 _THOUSANDS: Final = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in lower case with one spelling for micro and degree signs and for thousands."""
+    """Return ``text`` in lower case with one micro sign, plain spaces, and thousands without commas."""
     return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
 
 
@@ -47,7 +47,7 @@ for kind, units in word_entries("units").items():
 
 
 def spellings(unit: str) -> list[str]:
-    """Return the ways to write ``unit``; one that is not in the table is written as it is named."""
+    """Return the spellings of ``unit``; a unit that is not in the table has only its name."""
     above, _, below = unit.partition("/")
     parts = (spellings(above), ("/",), spellings(below)) if below else ((unit,),)
     return _SPELLINGS.get(unit) or ["".join(part) for part in product(*parts)]
@@ -101,7 +101,7 @@ _PERIODS: Final = {
         ("month months monat monate", 30.4375), ("year years jahr jahre", 365.25),
     ) for word in words.split()
 }  # fmt: skip
-"""Days of each period."""
+"""Length of each period in days."""
 _COUNTS: Final = COUNTS | _TIMES | {"other": 2, "second": 2}
 _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
     "yearly": "year", "annual": "year", "annually": "year", "täglich": "day", "tägl": "day", "tgl": "day",
@@ -124,11 +124,11 @@ _RATE: Final = re.compile(
 """How often something is done: ``every 12 hours``, ``8 hourly``, ``3x daily``, ``three times weekly``, ``bid``."""
 _SAME: Final = 1e-6
 _ABOUT: Final = 0.1
-"""Share by which a figure that is said to be approximate may differ."""
+"""Relative difference up to which an approximate figure is the same."""
 
 
 class Figure(NamedTuple):
-    """A number, its unit as written (empty for none), the unit it is per, and whether it is a bound or approximate."""
+    """A number with its unit as written, the unit after "per", and whether it is a bound or approximate."""
 
     value: float
     unit: str = ""
@@ -143,7 +143,7 @@ _Found = TypeVar("_Found")
 
 
 class Placed(NamedTuple, Generic[_Found]):
-    """A figure or rate and its place in the folded text."""
+    """A figure or rate and its position in the folded text."""
 
     start: int
     end: int
@@ -152,13 +152,13 @@ class Placed(NamedTuple, Generic[_Found]):
 
 @lru_cache(maxsize=4_096)
 def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
-    """Return the figures of ``text`` but its rates; number words only before a unit, or all with ``words``."""
+    """Return the figures of ``text`` without its rates; number words only before a unit, or all with ``words``."""
     return tuple(one.value for one in placed_figures(fold(text), words=words))
 
 
 @lru_cache(maxsize=4_096)
 def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure], ...]:
-    """Return the figures of a text that ``fold`` returned, each with its place."""
+    """Return the figures of a text that ``fold`` returned, each with its position."""
     matches = [
         match
         for pattern in (_FIGURE, _WORD_FIGURE)
@@ -175,7 +175,7 @@ def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure],
 
 
 def units_of(*kinds: str) -> str:
-    """Return a pattern for the units of ``kinds``, any for none."""
+    """Return a pattern for the units of ``kinds``, or for all units if none are given."""
     return any_spelling(name for name, (kind, _) in UNITS.items() if not kinds or kind in kinds)
 
 
@@ -185,7 +185,7 @@ _AMOUNT: Final = re.compile(
 
 
 def has_amount(text: str) -> bool:
-    """Return whether ``text`` states an amount of a medicine, which neither a concentration nor a clearance is."""
+    """Return whether ``text`` states an amount that may be of a medicine, and not a concentration or clearance."""
     return _AMOUNT.search(fold(text)) is not None
 
 
@@ -197,12 +197,12 @@ _WRITTEN: Final = re.compile(
 
 
 def written_figures(text: str) -> tuple[str, ...]:
-    """Return the amounts, spans and rates in ``text`` as they are written, each once."""
+    """Return the amounts, ranges and rates in ``text`` as written, each once."""
     return tuple(dict.fromkeys(match[0] for match in _WRITTEN.finditer(text)))
 
 
 class Rate(NamedTuple):
-    """How often something is done, in times a day, and its words."""
+    """How often something is done, in times a day, with the words that say so."""
 
     daily: float
     words: str
@@ -210,13 +210,13 @@ class Rate(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def rates(text: str) -> tuple[Rate, ...]:
-    """Return how often ``text`` says that something is done; ``every 12 hours`` is ``twice daily``."""
+    """Return the rates in ``text``; ``every 12 hours`` equals ``twice daily``."""
     return tuple(one.value for one in placed_rates(fold(text)))
 
 
 @lru_cache(maxsize=4_096)
 def placed_rates(folded: str) -> tuple[Placed[Rate], ...]:
-    """Return the rates of a text that ``fold`` returned, each with its place."""
+    """Return the rates of a text that ``fold`` returned, each with its position."""
     return tuple(
         Placed(*match.span(), Rate(round(daily, 4), match[0].strip()))
         for match in _rates(folded) for daily in _daily(match)
@@ -264,12 +264,12 @@ def _ranged(text: str, found: Sequence[Placed[Figure]]) -> Iterable[Placed[Figur
 
 
 def joins(text: str) -> bool:
-    """Return whether ``text``, between two figures, joins them to a span."""
+    """Return whether ``text``, between two figures, joins them to a range."""
     return _RANGE.fullmatch(text) is not None
 
 
 def compare(figure: Figure, sources: Sequence[Figure]) -> Literal["same", "unit", "bound", "number"]:
-    """Return whether ``sources`` hold ``figure``, or in what the nearest of them differs."""
+    """Return "same" if ``sources`` have ``figure``, otherwise how the closest of them differs."""
     equal = [source for source in sources if equals(figure, source)]
     other_unit = any(source.value == figure.value and source.unit and source not in equal for source in sources)
     if equal and (not other_unit or any(source.unit for source in equal)):
@@ -287,7 +287,7 @@ def equals(one: Figure, other: Figure) -> bool:
 
 
 def _measure(figure: Figure, beside: Figure) -> tuple[str, float]:
-    """Return the kind and factor of the unit of ``figure``, with the unit it is per where ``beside`` has one, too."""
+    """Return the kind and factor of the unit of ``figure``; the unit after "per" counts only if both have one."""
     kind, factor = UNITS[figure.unit]
     if not (figure.per and beside.per):
         return kind, factor

@@ -1,8 +1,8 @@
-"""Fold text for comparison: quotes (``fold``), names (``fold_name``) and phrases of questions (``fold_phrase``).
+"""Folds text for comparison: quotes (``fold``), names (``fold_name``) and phrases of questions (``fold_phrase``).
 
-In quotes, differences from line ends and typesetting do not count. White space, hyphens and dashes are left out, since
-line ends and page turns put them anywhere; only a dash between two digits is kept, so that 5–10 differs from 510.
-Typographic quotation marks and compatibility characters (ligatures, superscripts) become plain ones.
+In quotes, line ends and typesetting do not count. White space, hyphens and dashes are left out, since line ends and
+page breaks may add them anywhere; only a dash between two digits is kept, so that 5–10 differs from 510. Typographic
+quotation marks and compatibility characters (ligatures, superscripts) become plain ones.
 """
 
 import re
@@ -11,12 +11,11 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 LINE_HYPHENS: Final = "\x02\ufffe\u00ad"
-"""What PDFium writes for a hyphen at a line end (it depends on its version), and the soft hyphen itself."""
+"""The characters that versions of PDFium write for a hyphen at a line end, and the soft hyphen."""
 CELL_BREAK: Final = "\u2063"
 """Unicode's invisible separator, before a cell that may not belong to the one before it.
 
-Such a row was put together from pieces that neither follow each other in the file nor share a row on the page, so no
-quote may run across its cells.
+The cells of such a row neither follow each other in the file nor share a row on the page, so no quote may span them.
 """
 
 _DASHES: Final = f"\\-\u2010-\u2015\u2212{LINE_HYPHENS}"
@@ -28,25 +27,25 @@ _PIECE: Final = re.compile(
 _PLAIN_QUOTES: Final = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"'})
 _NOT_WORD: Final = re.compile(r"[^\w%]+|_")
 _LEFT_OUT: Final = re.compile(f"[\\s\u200b\u2060\ufeff{_DASHES}]+[\u0300-\u036f]*")
-"""Also the accent of a spacing accent, which is a space with a mark upon it."""
+"""Includes the marks of spacing accents, which consist of a space and a mark."""
 
 
 class Folded(NamedTuple):
-    """Folded text, and for each of its characters the place in the source that it comes from."""
+    """Folded text, and for each of its characters the position in the source."""
 
     text: str
     places: tuple[int, ...]
 
     def source_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where the folded characters from ``start`` to ``end`` are in the source."""
+        """Return the start and end in the source of the folded characters from ``start`` to ``end``."""
         return self.places[start], self.places[end - 1] + 1
 
 
 @lru_cache(maxsize=256)
 def fold(text: str, *, ignore_case: bool = False, ranges: bool = True) -> Folded:
-    """Return ``text`` folded, with the way back to the source.
+    """Return ``text`` folded, with the positions in the source.
 
-    ``ranges`` keeps the dash between two digits. Leave it out for words whose lines may be in any order on the page.
+    ``ranges`` keeps the dash between two digits. Set it to False for words whose lines may be in any order on the page.
     """
     folded: list[str] = []
     places: list[int] = []
@@ -73,7 +72,7 @@ def fold(text: str, *, ignore_case: bool = False, ranges: bool = True) -> Folded
 
 
 def folded(text: str, *, ignore_case: bool = False) -> str:
-    """Return ``text`` folded: equal for texts that differ in white space, hyphens and typesetting only."""
+    """Return ``text`` folded. Texts that differ only in white space, hyphens and typesetting become equal."""
     return fold(text, ignore_case=ignore_case).text
 
 

@@ -1,4 +1,4 @@
-"""Stems of international nonproprietary names: a word that ends in one is very likely a medicine."""
+"""Recognizes medicines by the stems of international nonproprietary names, with which most of them end."""
 
 import re
 from functools import lru_cache
@@ -12,7 +12,7 @@ _STEM = re.compile(rf"^(?:[a-z]{{2,}}(?:{'|'.join(_ENDINGS)})|(?:{'|'.join(_BEGI
 
 @lru_cache(maxsize=65_536)
 def has_drug_stem(word: str) -> bool:
-    """Return whether ``word`` has a stem of nonproprietary names at its end, or its beginning for ``cef-``."""
+    """Return whether ``word`` ends in a stem of nonproprietary names, or begins with ``cef``."""
     folded = word.casefold()
     return (folded.endswith(_ENDINGS) or folded.startswith(_BEGINNINGS)) and _STEM.match(folded) is not None
 

@@ -1,4 +1,4 @@
-"""Questions on the library itself, which no passage answers: what is loaded, and who issued it."""
+"""Recognizes questions on the library itself: what is loaded, and who issued it. No passage answers them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tools.language.folding import fold_name
 from tools.language.word_lists import word_entries
 
 _MOST_SUBJECT: Final = 3
-"""Words that name what a guideline is about; a longer question asks for its content."""
+"""Maximum number of words that name the subject of a guideline; a longer question asks for its content."""
 
 
 class LibraryQuestion(NamedTuple):
-    """What a question asks of the library; ``subject`` names what the asked guidelines are about."""
+    """A question on the library: which contents it asks for, and the subject of the asked guidelines."""
 
     guidelines: bool
     drugs: bool
@@ -24,7 +24,7 @@ class LibraryQuestion(NamedTuple):
 
 @lru_cache(maxsize=256)
 def library_question(question: str) -> LibraryQuestion | None:
-    """Return what ``question`` asks of the library; None where it has words that ask for anything else."""
+    """Return the question on the library that ``question`` is; None if it has words that ask for anything else."""
     spelt = re.findall(r"[^\W_]+", question)
     said = [fold_name(word) for word in spelt]
     words, known = _words(), frozenset[str]().union(*_words().values())
@@ -36,7 +36,7 @@ def library_question(question: str) -> LibraryQuestion | None:
     if "issued" in held and "guidelines" in held:
         return LibraryQuestion(guidelines=True, drugs=False, subject=subject)
     if other:
-        # "Do you have a guideline on migraine": what is asked for is named last, behind a preposition.
+        # The subject must come last, after a preposition: "Do you have a guideline on migraine".
         at = said.index(other[0])
         named = said[at:] == other or set(said[at:]) <= {*other, *words["has"], *words["about"], *words["other"]}
         asks = "guidelines" in held and "drugs" not in held and {"has", "holds"} & held

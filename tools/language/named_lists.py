@@ -1,8 +1,8 @@
-"""Lists of names inside a tool's descriptions, and patterns for them.
+"""Reads the lists of names inside a tool's descriptions, and makes patterns of them.
 
-``Also:`` introduces the names by which a tool or an input is known, up to the next full stop. A description stays one
-text for a language model, and code can find the same names in a question. In a name ``…`` is for up to four words
-("leg … swollen") or for the beginning of a compound ("…karzinom").
+``Also:`` introduces other names of a tool or an input, up to the next full stop. So a language model reads a plain
+description, and code finds the same names in a question. In a name, ``…`` matches up to four words ("leg … swollen")
+or the beginning of a compound ("…karzinom").
 """
 
 import re
@@ -16,7 +16,7 @@ _GAP: Final = r"[ -](?:(?!(?:no|not|without|kein\w*|nicht|ohne)\b)[^\W\d_]+[ -])
 
 
 def listed(description: str, key: str) -> list[str]:
-    """Return the entries behind ``key:`` in ``description``, which end at a full stop."""
+    """Return the entries after ``key:`` in ``description``, up to the next full stop."""
     match = re.search(rf"{key}:\s(.+?)\.(?:\s|$)", description, re.DOTALL)
     return [" ".join(part.split()) for part in match[1].split(",")] if match else []
 

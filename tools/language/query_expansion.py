@@ -1,4 +1,4 @@
-"""Other words for the words of a question, as a search and an answer may use them beside the asked ones."""
+"""The expansion of a question: other words for its words, which searches and answers may use as well."""
 
 from collections.abc import Awaitable, Callable
 

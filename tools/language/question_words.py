@@ -14,16 +14,16 @@ from tools.language.word_lists import word_list
 
 _ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
 _FIRST_LINE = ("first", "line")
-""""First line" is intent, too: most recommendations do not say it, and many say it of another treatment."""
+""""First line" carries intent, too: most recommendations do not say it, and many say it of another treatment."""
 _FIRST_LINE_SHARE = 0.3
-"""Of the weight of these two: with all of it, any disease's first-line drugs come before the right disease's drugs;
-with none, the sentences that do say it are missed."""
+"""Part of their weight that these two keep. With all of it, the first-line drugs of any disease rank before the drugs
+of the right disease; with none, the sentences that do say "first line" are missed."""
 _CONTRACTION = re.compile(r"\w+n['’]t\b|(?<=\w)['’](?:s|d|m|re|ve|ll)\b", re.IGNORECASE)
-"""What apostrophes join to a word, and negated verbs: function words, whose parts are none."""
+"""Negated verbs and endings after an apostrophe, which are left out because their parts would look like words."""
 _FUNCTION_WORDS = 300
-"""The most frequent words of another language than English, which are only searched for in their translation."""
+"""Number of the most frequent German or Spanish words, which are only searched for by their translation."""
 _EVERYDAY_WORDS = 1_500
-"""Those that count as words that only ask."""
+"""Number of the most frequent words that count as question words."""
 
 HOW_LONG: Final = (
     r"\b(?:how (?:often|frequent\w*|long|soon|fast|quick\w*)|wie (?:oft|häufig|lang\w*|bald|schnell|rasch)"
@@ -48,14 +48,14 @@ ASKS_FOR_MEDICINE: Final = re.compile(
 
 
 def disease_in(question: str) -> str:
-    """Return ``question`` without the words that ask for a medicine: what the medicine is to be given for."""
+    """Return ``question`` without the words that ask for a medicine, which leaves the disease."""
     return re.sub(rf"\w*(?:{ASKS_FOR_MEDICINE.pattern})\w*", " ", question, flags=re.IGNORECASE)
 
 
 def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:
     """Return the terms of ``question`` in order, without interrogatives and function words of its language.
 
-    Some of these are English words as well, such as the German ``die`` and ``man``.
+    Some of these words, such as the German ``die`` and ``man``, are English words with a meaning.
     """
     left_out = _frequent(expansion, _FUNCTION_WORDS)
     plain = _INTERROGATIVE.sub(" ", with_spanish_and(question, " "))
@@ -72,7 +72,7 @@ def _frequent(expansion: QueryExpansion, most: int) -> frozenset[str]:
 
 
 def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansion: QueryExpansion) -> list[str]:
-    """Return the question's terms without "first-line" and without asking words that no passage holds."""
+    """Return the question's terms without "first-line", and without question words that no passage has."""
     held = {term for passage in passages for term in passage}
     asking = _ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
     asking = asking.union(*(terms(one.asked) for one in expansion.expansions if _only_asks(one)))
@@ -83,7 +83,7 @@ def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansio
 
 
 def _only_asks(word: Expansion) -> bool:
-    """Return whether a word is translated by words that only ask: "Leitlinie" is a guideline."""
+    """Return whether the translation of a word has only question words, as "guideline" for "Leitlinie"."""
     meant = terms(" ".join(word.same))
     return bool(meant) and _ASKING.issuperset(meant)
 
@@ -91,7 +91,7 @@ def _only_asks(word: Expansion) -> bool:
 def term_rareness(question: str) -> dict[str, float]:
     """Return for each term of ``question`` how rare its word is in ordinary language, 0 to 1.
 
-    A library of clinical texts has few everyday words, so that its own counts make them look telling.
+    Everyday words are rare in clinical texts, so counts of the library itself would give them too much weight.
     """
     return {term: rareness(word) for word in re.findall(r"[^\W_]+", question.lower()) for term in terms(word)}
 
@@ -104,7 +104,7 @@ def everyday_terms(question: str) -> frozenset[str]:
 
 
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:
-    """Return ``weight`` with less of it for "first-line"."""
+    """Return ``weight`` with a lower weight for "first-line"."""
     first_line = _first_line(question)
     return lambda term: weight(term) * (_FIRST_LINE_SHARE if term in first_line else 1.0)
 

@@ -1,4 +1,4 @@
-"""A passage as what can be quoted of it: sentences and list items under their headings, rows under their header."""
+"""Splits a passage into quotable units: sentences and list items with their heading, rows with their header."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _GOES_ON: Final = re.compile(
     r"^(?:in (?:this|that|these|those) cases?|this|these|those|it|they|such|the (?:latter|same|former))\b",
     re.IGNORECASE,
 )
-"""A sentence that begins so is read with the one before it."""
+"""The start of a sentence that is read with the one before it."""
 _CONTINUES: Final = re.compile(
     r"^(?:then|next|after that|afterwards|thereafter|subsequently|finally|lastly|(?:second|third|fourth|last)(?:ly)?,"
     r"|otherwise|instead(?! of)|(?:if|when) (?:not|so|it|they|this|these|he|she)"
@@ -29,27 +29,29 @@ _CONTINUES: Final = re.compile(
     r"|(?:falls|wenn) (?:nicht|ja|er|sie|es|dies|diese))\b",
     re.IGNORECASE,
 )
-"""A sentence that begins so is the next step, or the other case, of the one before it: neither is shown alone."""
+"""The start of a sentence with the next step or the other case of the one before it. Neither is shown alone."""
 _EXCEPTS: Final = re.compile(r"^(?:however|except|unless|but|exceptions?|do not|this does not)\b", re.IGNORECASE)
-"""A sentence that begins so limits the one before it."""
+"""The start of a sentence that limits the one before it."""
 _OPEN: Final = re.compile(
     r"\b(?:an?|and|are|as|at|be|by|for|from|in|is|of|on|or|than|that|the|to|was|were|when|which|with|below|above|least)$"
 )
-"""A line that ends so goes on in the next."""
+"""The end of a line whose sentence continues in the next line."""
 _ANNOUNCES: Final = re.compile(r"\b(?:the following|as follows|these|those below)\b[^.:]*\.$", re.IGNORECASE)
-"""A line that ends so leads into the list below it."""
+"""The end of a line that leads into the list below it."""
 _NAME_WORDS: Final = 30
+"""Maximum number of words of a title or an address."""
 _BOUND: Final = re.compile("[<>≤≥]")
 _KEY: Final = re.compile(r"(?:^|[;.]\s)[A-Z][A-Za-z]*[A-Z][A-Za-z0-9-]*(?:,|:| =| [–-]) [a-z][^;.]*(?=[;.]|$)")
-"""An abbreviation with its words, as below a table: "CHD, coronary heart disease;"."""
+"""An abbreviation with its meaning, as below a table: "CHD, coronary heart disease;"."""
 _OPENING: Final = word_list("negations") | word_list("conditions") | word_list("qualifiers")
 _HEADING_WORDS: Final = 10
 _SECTION_NUMBER: Final = re.compile(r"^(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})+\.?|1?\d|20)\s+(?=[^\W\d_])")
 _EDITION: Final = re.compile(r"^(?:version|versión|edition|edición|revision|fassung|ausgabe|stand)\W*\d", re.IGNORECASE)
 _ORDER: Final = re.compile(r"^(?:do not|don['’]t|never)\b", re.IGNORECASE)
 _LIST_WORDS: Final = 60
-"""A list up to this length is read whole where an item is too short to be read alone."""
+"""Maximum number of words of a list that is one unit because some of its items are too short to be read alone."""
 _LONGEST: Final = 1200
+"""Maximum number of characters of a unit."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +61,28 @@ class Table:
     caption: str
     header: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """Return the words above the rows."""
+        return f"{self.caption} {' '.join(self.header)}"
+
 
 @dataclass(frozen=True)
 class Unit:
-    """A sentence, a list item or a table's row as ``cells``; ``heading`` is the last heading above it."""
+    """A sentence, a list item or a table row."""
 
     text: str
     heading: str = ""
+    """The last heading above the unit."""
     table: Table | None = None
     cells: tuple[str, ...] = ()
+    """The cells of a row."""
     leans: int = 0
-    """How many units back the one is without which this one cannot be read; 0 for none."""
+    """Distance, in units, to an earlier unit without which this one cannot be read; 0 for none."""
     limits: bool = False
-    """True when it limits the unit before it, such as an exception."""
+    """Whether the unit limits the one before it, such as an exception."""
     leads: bool = False
-    """True when it leads into a list, and says nothing without the items."""
+    """Whether the unit leads into a list, and says nothing without the items."""
 
     @property
     def words(self) -> int:
@@ -82,7 +91,7 @@ class Unit:
 
 
 def squeeze(text: str) -> str:
-    """White space runs made one space."""
+    """Replace each run of white space by one space, and remove it at the ends."""
     return " ".join(text.split())
 
 
@@ -100,7 +109,7 @@ def term_set(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2_000)
 def units(text: str) -> tuple[Unit, ...]:
-    """Return the quotable units of a passage in reading order, each an exact part of it but for white space."""
+    """Return the quotable units of a passage in reading order, each verbatim except for white space."""
     found: list[Unit] = []
     heading, lead = "", -1
     table: Table | None = None
@@ -130,9 +139,9 @@ def units(text: str) -> tuple[Unit, ...]:
 
 
 def _add_line(found: list[Unit], line: Sequence[str], heading: str, lead: int, *, leads: bool) -> int:
-    """Add the units of a line, with the items read with it; return the place of what leads into the next line, or -1.
+    """Add the units of a line and of the items that are read with it.
 
-    ``lead`` is the place of what leads into this line.
+    ``lead`` is the index of the unit that leads into this line, or -1. Return the index for the next line.
     """
     marked = _LEAD.match(line[0]) is not None
     is_item = lead >= 0 and (marked or (not squeeze(line[0]).endswith(".") and found[lead].text.endswith(":")))
@@ -146,7 +155,7 @@ def _add_line(found: list[Unit], line: Sequence[str], heading: str, lead: int, *
             limits = place > 0 and _EXCEPTS.match(text) is not None
             if is_item:
                 found[lead] = replace(found[lead], leads=True)
-            # Behind a colon something is missing even where no item follows.
+            # A unit that ends with a colon is incomplete even if no item follows.
             found.append(
                 Unit(text, heading, leans=leans, limits=limits, leads=leads and is_last and text.endswith(":"))
             )
@@ -154,7 +163,7 @@ def _add_line(found: list[Unit], line: Sequence[str], heading: str, lead: int, *
 
 
 def _joined_sentences(line: Sequence[str]) -> list[str]:
-    """Return the sentences of a line, joined to those they need: next steps, other cases, and the items below it."""
+    """Return the sentences of a line, joined with the next steps, the other cases and the items that belong to them."""
     joined: list[str] = []
     for sentence in sentences(line[0]):
         if joined and _CONTINUES.match(sentence) and len(joined[-1]) + len(sentence) < _LONGEST:
@@ -167,9 +176,9 @@ def _joined_sentences(line: Sequence[str]) -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether ``text`` is no sentence: a title, an address, or the key to some abbreviations.
+    """Return whether ``text`` is a title, an address, or a list of abbreviations.
 
-    What is long or gives an amount or a bound may be the words of a figure, which are not written in sentences.
+    Words of a figure are not sentences either, but they count as quotable. They are long, or have an amount or a bound.
     """
     if ";" in text and len(_KEY.findall(text)) > 1:
         return True
@@ -182,10 +191,10 @@ def _is_name(text: str) -> bool:
 
 
 def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[str]:
-    """Return the list items below the first line that are read as one unit with it.
+    """Return the list items below the first line that are one unit with it.
 
-    They are where the line ends open without them, and where the list is short and an item of it too short to be read
-    alone.
+    There are such items if the line is incomplete without them, or if the list is short and one of its items too short
+    to be read alone.
     """
     first = rows[0]
     if len(rows) < 2 or "\t" in first or not _is_item(rows[1]):
@@ -202,13 +211,13 @@ def _items_of_whole(rows: Sequence[str], *, leads: bool, in_list: bool) -> list[
 
 
 def _leads(rows: Sequence[str], *, in_list: bool) -> bool:
-    """Return whether the first line leads into the next: it says so, or is no whole sentence above a list's items."""
+    """Return whether the first line leads into a list: it says so, or it is an incomplete sentence above list items."""
     line, plain = rows[0], rows[0].rstrip()
     if plain.endswith(":") or (plain.endswith(".") and _ANNOUNCES.search(squeeze(line))):
         return True
     above_items = len(rows) > 1 and _is_item(rows[1])
     unclosed = not plain.endswith(CLOSED) and "\t" not in line and not _is_item(line)
-    # Within a list such a line is the rest of an item.
+    # Inside a list such a line is the rest of an item.
     return above_items and unclosed and (not in_list or _is_open(line))
 
 
@@ -217,24 +226,24 @@ def _is_item(line: str) -> bool:
 
 
 def _is_open(line: str) -> bool:
-    """Return whether ``line`` ends with a word or comma behind which a sentence goes on, such as "except"."""
+    """Return whether ``line`` ends with a comma, or a word such as "except", so that its sentence continues."""
     plain = squeeze(line).lower()
     return plain.endswith(",") or _OPEN.search(plain) is not None or plain.rpartition(" ")[2] in _OPENING
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of ``text``; list items and table rows are bounds, and lose their bullet or number."""
+    """Return the sentences of ``text``, with list items and table rows apart and without their bullet or number."""
     return [sentence for line in lines(text) for sentence in split_sentences(squeeze(_LEAD.sub("", line)))]
 
 
 def is_caption(line: str) -> bool:
-    """Return True for the line that names the table below it."""
+    """Return whether ``line`` is the caption of the table below it."""
     plain = squeeze(line)
     return _CAPTION.match(plain) is not None and "\t" not in line and not plain.endswith(".")
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a passage, with those joined that a line break only wraps."""
+    """Return the lines of a passage, with wrapped lines joined."""
     joined: list[str] = []
     for line in text.split("\n"):
         if not line.strip():
@@ -247,16 +256,16 @@ def lines(text: str) -> list[str]:
 
 
 def _continues(line: str, following: str) -> bool:
-    """Return whether ``following`` is the rest of a sentence that ``line`` began."""
+    """Return whether ``following`` continues the sentence of ``line``."""
     if "\t" in line or "\t" in following or line.rstrip().endswith(CLOSED) or _LEAD.match(following):
         return False
     return following.lstrip()[0].islower() or _OPEN.search(line.rstrip(" ,").lower()) is not None
 
 
 def is_heading(line: str) -> bool:
-    """Return whether ``line`` looks like a heading: short, with a capital, and no sentence or list item.
+    """Return whether ``line`` looks like a heading: short, with a capital, and not a sentence or list item.
 
-    It may have the number of its section, unless it then reads like a numbered recommendation.
+    It may have a section number, unless it reads like a numbered recommendation.
     """
     plain = squeeze(line)
     title = _without_number(plain)

@@ -1,6 +1,6 @@
-"""Find quotes in their source, word for word, and refuse those that leave out what would change their meaning.
+"""Finds quotes in their source, word for word, and rejects those that leave out words that change their meaning.
 
-``find_span`` is the one matcher: whatever compares a quote with a passage or a page uses it or the folding beneath it.
+``find_span`` is the one matcher. All code that compares a quote with a passage or a page uses it or ``folding.fold``.
 """
 
 import re
@@ -15,12 +15,12 @@ from tools.language.word_lists import word_list
 
 MIN_WORDS: Final = 4
 MIN_LETTERS: Final = 12
-"""Of a part of a sentence; a whole sentence may have fewer."""
+"""Minimum size of a part of a sentence. A whole sentence may be shorter."""
 CLOSED: Final = (".", "!", "?", ".”", '."', ".)")
-"""How a sentence ends."""
+"""Ends of sentences."""
 
 _MARKUP: Final = re.compile(r"\*\*|__|`|\\(?=[\[\]|])|(?<!\\)\||\u2063")
-"""Emphasis, code, a backslash before a bracket, and what parts a table row's cells: not the source's words."""
+"""Markup that is not in the source: emphasis, code, a backslash before a bracket, separators of table cells."""
 _LEAD_MARKS: Final = re.compile(r"^(?:\s*(?:[-*+>|•]|#{1,6}|\d{1,3}[.)])\s+)+")
 _QUOTED: Final = re.compile(r"[\u201c\"]([^\u201c\u201d\"]+)[\u201d\"]")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -31,18 +31,19 @@ _UNFINISHED: Final = re.compile(r"[,(–-]$")
 
 
 def find_span(quote: str, text: str, *, ignore_case: bool = False, whole_words: bool = True) -> Span | None:
-    """Return the first place of ``quote`` in ``text``, or None.
+    """Return the first position of ``quote`` in ``text``, or None.
 
-    With ``whole_words`` no word, number or range is cut: neither "5 mg" in "2.5 mg" nor "10" in "5-10" is found.
+    With ``whole_words``, a match must not cut a word, number or range: "5 mg" is not found in "2.5 mg", nor "10" in
+    "5-10".
     """
     needle = fold(quote, ignore_case=ignore_case).text
     return next(places(needle, fold(text, ignore_case=ignore_case), text if whole_words else None), None)
 
 
 def find_longest(quote: str, text: str, *, least: int) -> Span | None:
-    """Return the place of ``quote`` in ``text``, or of its longest beginning or end of at least ``least`` signs.
+    """Return the position of ``quote``, or of its longest beginning or end of at least ``least`` folded characters.
 
-    Case does not count. For quotes that run over the end of a page.
+    Case does not count. This finds quotes that continue on the next page.
     """
     needle, haystack = fold(quote, ignore_case=True).text, fold(text, ignore_case=True)
     whole = next(places(needle, haystack, None), None)
@@ -58,31 +59,28 @@ def quotes_in(statement: str, source: str) -> tuple[str, ...]:
     """Return the parts of ``statement`` that are whole quotes from ``source``, in the source's words.
 
     It tries the whole statement, its list items with the list's lead-in, its last sentence, and its parts in quotation
-    marks. A part that begins or ends inside a sentence of the source counts only where what it leaves out
-    holds no negation and no condition.
+    marks. A part that begins or ends inside a sentence of the source counts only if the rest of the sentence has no
+    negation and no condition.
     """
     marked = _MARKUP.sub("", statement).strip()
     plain = _LEAD_MARKS.sub("", marked).strip()
     if not plain:
         return ()
-    # A mark of Markdown may be a sign of the source, as in "> 80 kg".
+    # A mark of Markdown may be a character of the source, as in "> 80 kg".
     for said in dict.fromkeys((plain, marked)):
-        whole = _whole_quote(said, source)
-        if whole:
+        if whole := _whole_quote(said, source):
             return (whole,)
-    listed = _with_lead(plain, source)
-    if listed:
+    if listed := _with_lead(plain, source):
         return listed
     last = sentence_spans(plain)[-1]
-    quote = _whole_quote(plain[last.start : last.end], source) if last.start else None
-    if quote:
+    if last.start and (quote := _whole_quote(plain[last.start : last.end], source)):
         return (quote,)
     spans = (_whole_quote(span, source) for span in _QUOTED.findall(plain))
     return tuple(span for span in spans if span is not None)
 
 
 def marked_segments(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
-    """Cut ``text`` into stretches, each with whether it is quoted; joined they are ``text`` again."""
+    """Split ``text`` into segments, each with whether it is quoted."""
     spans = [span for quote in quotes if (span := find_span(quote, text, whole_words=False))]
     bounds = sorted({0, len(text), *(at for span in spans for at in span)})
 
@@ -94,7 +92,7 @@ def marked_segments(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
 
 
 def cuts_word(text: str, start: int, end: int) -> bool:
-    """Return whether the stretch begins or ends inside a word, a number or a range of ``text``."""
+    """Return whether ``start`` or ``end`` is inside a word, a number or a range of ``text``."""
     return _joins(text, start) or _joins(text, end)
 
 
@@ -102,16 +100,16 @@ def _joins(text: str, at: int) -> bool:
     """Return whether the characters before and at ``at`` belong to one word or number."""
     if not 0 < at < len(text):
         return False
-    before, behind = text[at - 1], text[at]
-    if before.isalnum() and behind.isalnum():
+    before, after = text[at - 1], text[at]
+    if before.isalnum() and after.isalnum():
         return True
-    inside_before = before in _NUMBER_JOINT and behind.isdigit() and text[at - 2 : at - 1].isdigit()
-    inside_behind = behind in _NUMBER_JOINT and before.isdigit() and text[at + 1 : at + 2].isdigit()
-    return inside_before or inside_behind
+    joint_before = before in _NUMBER_JOINT and after.isdigit() and text[at - 2 : at - 1].isdigit()
+    joint_after = after in _NUMBER_JOINT and before.isdigit() and text[at + 1 : at + 2].isdigit()
+    return joint_before or joint_after
 
 
 def places(needle: str, source: Folded, whole_in: str | None) -> Iterator[Span]:
-    """Yield every place of the folded ``needle``, leaving out those that cut a word of ``whole_in``."""
+    """Yield every position of the folded ``needle``, without those that cut a word of ``whole_in``."""
     at = source.text.find(needle) if needle else -1
     while at >= 0:
         span = Span(*source.source_span(at, at + len(needle)))
@@ -121,14 +119,14 @@ def places(needle: str, source: Folded, whole_in: str | None) -> Iterator[Span]:
 
 
 def _longest(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
+    """Return the largest size up to ``most`` that fits, or 0, by a binary search: below it all sizes fit."""
     return bisect_left(range(1, most + 1), True, key=lambda size: not fits(size))
 
 
 def is_quotable(text: str) -> bool:
-    """Return whether ``text`` says something when it is read alone: it has a few words, or is a short sentence.
+    """Return whether ``text`` says something when read alone: it has a few words, or is a short sentence.
 
-    A short one in which more than the first word has a capital is a name, such as a journal's.
+    Short text with a capital after its first word is a name, such as a journal's.
     """
     if _says_enough(text):
         return True
@@ -142,9 +140,9 @@ def _says_enough(text: str) -> bool:
 
 
 def _whole_quote(candidate: str, source: str) -> str | None:
-    """Return the first place of ``candidate`` at which it loses nothing. The source may lack its full stop."""
+    """Return ``candidate`` as the source has it, where it leaves nothing out. The source may lack its full stop."""
     for wanted in filter(is_quotable, dict.fromkeys((candidate, candidate.rstrip(". ")))):
-        # One of few words must be a whole sentence.
+        # A candidate of few words must be a whole sentence.
         starts = range(len(source)) if _says_enough(wanted) else [each.start for each in sentence_spans(source)]
         for span in places(fold(wanted).text, fold(source), source):
             quote = source[span.start : span.end]
@@ -154,21 +152,21 @@ def _whole_quote(candidate: str, source: str) -> str | None:
 
 
 def _with_lead(statement: str, source: str) -> tuple[str, ...]:
-    """Return the lead-in and the items of a list, where ``statement`` is the lead-in followed by some of them."""
+    """Return the lead-in and the items of a list if ``statement`` is the lead-in followed by some of the items."""
     sentences = sentence_spans(source)
     for lead in dict.fromkeys(sentence.lead for sentence in sentences if sentence.lead):
         led = fold(source[lead.start : lead.end]).text
         said = fold(statement).text
         if not said.startswith(led) or not _is_whole(source, lead):
             continue
-        items = _items(said[len(led) :], source, [sentence for sentence in sentences if sentence.lead == lead])
-        if items:
+        listed = [sentence for sentence in sentences if sentence.lead == lead]
+        if items := _items(said[len(led) :], source, listed):
             return (source[lead.start : lead.end], *items)
     return ()
 
 
 def _items(said: str, source: str, items: Sequence[Sentence]) -> tuple[str, ...]:
-    """Return the items whose words, in order, are all of ``said``."""
+    """Return the items of which ``said`` consists, in order; none if it has other words."""
     found: list[str] = []
     for item in items:
         mark = LIST_MARK.match(source, item.start, item.end)
@@ -182,7 +180,7 @@ def _items(said: str, source: str, items: Sequence[Sentence]) -> tuple[str, ...]
 
 
 def _is_whole(source: str, span: Span) -> bool:
-    """Return whether the quote at ``span`` leaves nothing out of its sentences that changes what they say."""
+    """Return whether the quote at ``span`` leaves out no words of its sentences that change their meaning."""
     held = [sentence for sentence in sentence_spans(source) if sentence.start < span.end and span.start < sentence.end]
     first, last = held[0], held[-1]
     if first.lead and first.lead.end <= span.start and _turns(source, *first.lead):
@@ -216,12 +214,12 @@ def _may_end(source: str, sentence: Sentence, at: int) -> bool:
 
 
 def _limits(text: str, start: int, end: int) -> bool:
-    """Return whether the stretch holds what changes or qualifies the sentence that it is part of."""
+    """Return whether the text from ``start`` to ``end`` changes or qualifies its sentence."""
     return _turns(text, start, end) or not _words(text, start, end).isdisjoint(word_list("qualifiers"))
 
 
 def _turns(text: str, start: int, end: int) -> bool:
-    """Return whether the stretch holds a negation, a condition or a comparison sign."""
+    """Return whether the text from ``start`` to ``end`` has a negation, a condition or a comparison sign."""
     words = _words(text, start, end)
     return bool(words & word_list("negations") or words & word_list("conditions") or _COMPARES.search(text, start, end))
 

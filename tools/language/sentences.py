@@ -1,7 +1,7 @@
-"""Split text into sentences, each an exact slice of the text, in English and German.
+"""Splits English and German text into sentences, each an exact slice of the text.
 
 A sentence never ends inside a number, a dose range or an ellipsis, nor after an abbreviation, an initial or the number
-of a list item. List items, table rows, headings and paragraphs are bounds as well; a line that is only wrapped is not.
+of a list item. It does end with a list item, a table row, a heading or a paragraph, but not with a wrapped line.
 """
 
 import re
@@ -14,12 +14,12 @@ from tools.language.vocabulary.clinical_vocabulary import ends_sentences
 from tools.language.word_lists import word_list
 
 BULLETS: Final = "■●•▪◆◦‣►▸✓❏☐□"
-"""Marks that are before the items of a list and nowhere else."""
+"""Characters that are only used before the items of a list."""
 LIST_MARK: Final = re.compile(rf"\s*(?:[{BULLETS}*–—-]\s+|[{BULLETS}]|\(?(?:\d{{1,2}}|[a-zA-Z]|[ivx]{{1,4}})[.)]\s+)")
 """The bullet, number or letter before a list item."""
 
 _END: Final = re.compile(r"""[.!?…]+["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?(?=\s)""")
-"""What may end a sentence; a reference number or a note's mark may stick to it in print: "sleep.59 BP has"."""
+"""A possible end of a sentence, with a reference number or note mark that is printed beside it ("sleep.59 BP has")."""
 _BREAK: Final = re.compile(rf"\s(?:(?:(?<=\n)|[^\S\n]*\n)\s*|\s*(?=[{BULLETS}]))")
 _MAY_BREAK: Final = re.compile(rf"[\n{BULLETS}]")
 _OPENS: Final = re.compile(rf"""["'“„‘«(\[]*(?:[\d≥≤<>{BULLETS}–-]|(?P<letter>[^\W\d_]))""")
@@ -29,24 +29,24 @@ _NAMED: Final = re.compile(r"(?:^|[\s(,&])(?:[A-Z]\w*[.,]?|by|and|von|van|de)$")
 _SPACE: Final = re.compile(r"\s*")
 _CLOSED: Final = re.compile(r"""[.!?:;]["'”“’‘»)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?$""")
 _CLOSE_REACH: Final = 24
-"""Characters of a full stop with the quotation marks and reference numbers behind it."""
+"""Maximum length of a full stop with the quotation marks and reference numbers after it."""
 _LONG_LINE: Final = 60
-"""Characters; a line this long without an end was wrapped."""
+"""Minimum length of a wrapped line."""
 _LONGEST_ABBREVIATION: Final = 4
-"""Letters of a word that may be an abbreviation in no list; longer unknown words are names and rare words."""
+"""Maximum length of an abbreviation that is in no list; longer unknown words are names and rare words."""
 _ABBREVIATION_REACH: Final = 24
 _BEFORE_REACH: Final = 40
 
 
 class Span(NamedTuple):
-    """First and last+1 index in a text."""
+    """The start and end of a part of a text."""
 
     start: int
     end: int
 
 
 class Sentence(NamedTuple):
-    """A sentence, list item, heading or table row by its place in the text."""
+    """The start and end of a sentence, list item, heading or table row."""
 
     start: int
     end: int
@@ -60,13 +60,13 @@ def sentences(text: str) -> list[str]:
 
 
 def last_sentence(text: str) -> str:
-    """Return the last sentence of ``text``, or nothing."""
+    """Return the last sentence of ``text``, or an empty string."""
     return next((text[start:end] for start, end, _ in reversed(sentence_spans(text))), "")
 
 
 @lru_cache(maxsize=512)
 def sentence_spans(text: str) -> tuple[Sentence, ...]:
-    """Return the places of the sentences of ``text``; between them is only white space."""
+    """Return the positions of the sentences of ``text``; between them is only white space."""
     found: list[Sentence] = []
     leads: list[tuple[str, Span]] = []
     in_items = False
@@ -88,7 +88,7 @@ def sentence_spans(text: str) -> tuple[Sentence, ...]:
 
 
 def _kind(mark: str) -> str:
-    """Return the kind of a list mark: the bullet itself, or how its items are counted."""
+    """Return the kind of a list mark: the bullet itself, "1" for numbers or "a" for letters."""
     sign = mark.strip(" \t(.)")
     return "1" if sign.isdigit() else "a" if sign.isalpha() else sign
 
@@ -122,7 +122,7 @@ def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
 
 
 def is_closed(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Return whether the stretch ends a sentence, with or without a reference number or a note's mark."""
+    """Return whether the text from ``start`` to ``end`` ends a sentence, perhaps with a reference number after it."""
     end = len(text) if end is None else end
     return _CLOSED.search(text, max(start, end - _CLOSE_REACH), end) is not None
 
@@ -178,15 +178,15 @@ def _is_abbreviated(text: str, start: int, stop: int, follows: int) -> bool:
 
 
 def _is_unknown(word: str) -> bool:
-    """Return whether ``word`` is short, no acronym, and no word with which a sentence usually ends, as in "for pts.".
+    """Return whether ``word`` is short, not an acronym and unknown, such as "pts", and so may be an abbreviation.
 
-    Where it is not clear whether a sentence ends, it does not: a quote must not lose what is before it.
+    If it is not clear whether a sentence ends, it does not, so that no quote loses its beginning.
     """
     plain = word.isalpha() and (word.islower() or word.istitle())
     return plain and len(word) <= _LONGEST_ABBREVIATION and not ends_sentences(word.lower())
 
 
 def _begins_sentence(text: str, at: int) -> bool:
-    """Return whether the capitalised word at ``at`` is one that a name or title does not begin with."""
+    """Return whether the capitalised word at ``at`` begins a sentence, and not a name or title."""
     word = text[at : at + _ABBREVIATION_REACH].partition(" ")[0].lower()
     return word in word_list("qualifiers") | word_list("conditions") | {"a", "an", "it", "the", "this", "these", "they"}

@@ -1,8 +1,4 @@
-"""Terms that are indexed, their weights, and the cleaning of what extraction leaves between words.
-
-The words of a passage are the words of its page. Only what carries no meaning is changed: white space, ligatures,
-soft hyphens, and hyphens at line ends.
-"""
+"""Makes the terms under which words are indexed and their weights, and cleans extracted text."""
 
 import math
 import re
@@ -19,18 +15,18 @@ from tools.language.word_lists import word_entries, word_list
 Weight = Callable[[str], float]
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
-"""One of Latin letters, such as \ufb01, which is spelt out."""
+"""Ligatures of Latin letters, such as \ufb01."""
 _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
-"""What ``clean`` has to change in a text, but for spaces around it."""
+"""Characters that ``clean`` changes, except spaces at the ends."""
 _TOKEN = re.compile(r"[^\W_]+")
 _STAGED = re.compile(r"([a-z]{3,})(\d[a-c]?)")
-"""An abbreviation with a stage behind it, such as ``ckd3b``."""
+"""An abbreviation with a stage after it, such as ``ckd3b``."""
 _AFTER_LETTER = re.compile(r"\d(?<=[a-z]\d)")
 _FORM_OF = {form: family for family, forms in word_entries("word_forms").items() for form in forms.split()}
 _SPELLINGS = tuple((re.compile(british), american) for british, american in word_entries("british_spellings").items())
 _BRITISH = re.compile("|".join(f"(?:{british.pattern})" for british, _ in _SPELLINGS))
 _stemmers = threading.local()
-"""A stemmer keeps the word that it works on: each thread needs its own."""
+"""The stemmers of each thread, since a stemmer has state while it works."""
 
 
 def clean(text: str) -> str:
@@ -54,7 +50,7 @@ def terms(text: str) -> list[str]:
 
 
 def _parts(token: str) -> Sequence[str]:
-    """Return the well-known abbreviation and the stage of which ``token`` is made; any other token whole."""
+    """Split ``token`` into a well-known abbreviation and its stage; return any other token whole."""
     staged = None if token.isalpha() else _STAGED.fullmatch(token)
     return staged.groups() if staged and staged[1] in _known_abbreviations() else (token,)
 
@@ -65,19 +61,19 @@ def _known_abbreviations() -> frozenset[str]:
 
 
 def _with_eponyms(tokens: Sequence[str]) -> list[str]:
-    """Join the name of an eponym to the word behind it, which stays: ``child pugh`` becomes ``childpugh pugh``."""
+    """Join the first word of an eponym to the second, which stays, too: ``child pugh`` becomes ``childpugh pugh``."""
     names = _eponyms()
     return [f"{token}{after}" if after in names.get(token, ()) else token for token, after in pairwise((*tokens, ""))]
 
 
 @cache
 def _eponyms() -> dict[str, frozenset[str]]:
-    """Return the names that are ordinary words, each with the words before which they are none."""
+    """Return the ordinary words that begin an eponym, each with the words that may follow."""
     return {name: frozenset(words.split()) for name, words in word_entries("eponyms").items()}
 
 
 def weight_of(counts: Mapping[str, int], passages: int) -> Weight:
-    """Return the BM25 weight of terms, from ``counts[term]`` of ``passages``; largest for unknown terms."""
+    """Return the BM25 weight function of terms that occur in ``counts[term]`` of ``passages`` passages."""
 
     def weight(term: str) -> float:
         count = counts.get(term, 0)
@@ -94,10 +90,10 @@ def term(token: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def usual_form(word: str) -> str:
-    """Return the form under which a lower-case word and those of the same meaning are indexed.
+    """Return the common form of a lower-case word and of other words with its meaning.
 
-    A question says "renal" or "anaemia" where the guideline says "kidney" or "anemia": British spellings, Greek and
-    Latin adjectives, and word families that the stemmer leaves apart.
+    British spellings become American ones ("anaemia"), and Greek and Latin adjectives and other word families that the
+    stemmer does not join become one word ("renal" and "kidney").
     """
     for british, american in _SPELLINGS if _BRITISH.search(word) else ():
         word = british.sub(american, word)
@@ -106,7 +102,7 @@ def usual_form(word: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str, language: str = "english") -> str:
-    """Return the stem of a lower-case word by Snowball; ``language`` is its name of one."""
+    """Return the Snowball stem of a lower-case word; ``language`` is Snowball's name of a language."""
     stemmers = _stemmers.__dict__
     if language not in stemmers:
         stemmers[language] = Stemmer.Stemmer(language)

@@ -1,4 +1,4 @@
-"""Load the word lists of ``tools/language/words``; the README there names their sources."""
+"""Loads the word lists of ``tools/language/words``; the README there names their sources."""
 
 from functools import cache
 from importlib import resources
@@ -22,13 +22,13 @@ WordEntries = Literal["british_spellings", "clinical_abbreviations", "eponyms", 
 
 @cache
 def word_list(name: WordList) -> frozenset[str]:
-    """Return one list in lower case."""
+    """Return the words of one list."""
     return frozenset(word for line in word_lines(name) for word in line.split())
 
 
 @cache
 def word_entries(name: WordEntries) -> dict[str, str]:
-    """Return one list of entries: the text before each line's colon, and the text after it."""
+    """Return one list of entries: the text after each line's colon, by the text before it."""
     entries = (line.partition(":") for line in word_lines(name))
     return {key: rest.strip() for key, _, rest in entries}
 

@@ -1,4 +1,4 @@
-"""Aligns a statement with the sentence that it repeats, and finds figures, names and words in another's place."""
+"""Aligns a statement with the sentence that it repeats, and finds words that replace or change places with others."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _ORDER: Final = re.compile(
     r"|(?:first,? )?(?:and )?(?:then|followed by)|first,? and"
     r"|(?:over|before|prior to|after|following)(?! (?:\w+ )?\d(?![^.;,]{0,20} of\b)))\b"
 )
-"""Words between two parts that cannot change places, unless a bare amount follows; "to" after "from" alone."""
+"""Words between two parts that cannot change places, unless an amount follows ("after 3 days")."""
 _OPENING: Final = re.compile(r"^(before|after|following|prior to) ([^,]+), (.+)")
-"""Match a sentence such as "Before X, Y", which is compared as "Y before X"."""
+"""Matches a sentence such as "Before X, Y", which is compared as "Y before X"."""
 _COMPARING: Final = frozenset(
     ("than", "versus", "compared to", "compared with", "instead of", "rather than", "outweigh", "outweighs", "over")
 )
-"""Words that compare; the others but "to" tell an order."""
+"""The words of ``_ORDER`` that compare; the others, except "to", tell an order."""
 
 
 class Substitution(NamedTuple):
-    """Words of a statement, and those of the sentence in whose place they are."""
+    """Words of a statement, and the words of the sentence that they replace."""
 
     said: tuple[str, ...]
     found: tuple[str, ...]
 
 
 def substitutions(statement: str, sentence: str) -> tuple[Substitution, ...]:
-    """Return what ``statement`` has in the place of other words of ``sentence``."""
+    """Return the words of ``statement`` that replace words of ``sentence``."""
     said, found = _tokens(statement), _tokens(sentence)
     codes = SequenceMatcher(None, said, found, autojunk=False).get_opcodes()
     changes = [
@@ -46,11 +46,11 @@ def substitutions(statement: str, sentence: str) -> tuple[Substitution, ...]:
 
 
 def exchanges(statement: str, sentence: str) -> bool:
-    """Return whether two things are on each other's side of a comparison or an order."""
+    """Return whether two things have exchanged their sides of a comparison or an order."""
     for word, left, right in _sides(statement):
         pairs = [(before - after, after - before) for other, before, after in _sides(sentence) if other == word]
-        crossed = [bool(left & behind and right & front) for front, behind in pairs]
-        kept = [bool(left & front and right & behind) for front, behind in pairs]
+        crossed = [bool(left & last and right & first) for first, last in pairs]
+        kept = [bool(left & first and right & last) for first, last in pairs]
         if any(crossed) and not any(one and not other for one, other in zip(kept, crossed, strict=True)):
             return True
     return False
@@ -58,7 +58,7 @@ def exchanges(statement: str, sentence: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
-    """Return for each word of a comparison or order the terms before and behind it, up to the next such word."""
+    """Return for each word of a comparison or order the terms before and after it, up to the next such word."""
     found: list[tuple[str, frozenset[str], frozenset[str]]] = []
     for clause in text.casefold().split(";"):
         first, *others = _ORDER.split(_OPENING.sub(r"\3 \1 \2", clause.strip()))
@@ -74,14 +74,14 @@ def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
 
 
 def numbers(text: str) -> list[str]:
-    """Return the numbers of ``text`` in order, as they are written."""
+    """Return the numbers of ``text`` in order, as written."""
     return [token for token in _tokens(text) if _number(token) is not None]
 
 
 def other_number(change: Substitution) -> str:
-    """Return the number that is in the place of another one; empty for other substitutions."""
-    numbers = [_number(words[0]) if len(words) == 1 else None for words in change]
-    return change.said[0] if None not in numbers and numbers[0] != numbers[1] else ""
+    """Return the number that replaces another one; empty for other substitutions."""
+    said, found = (_number(words[0]) if len(words) == 1 else None for words in change)
+    return change.said[0] if None not in (said, found) and said != found else ""
 
 
 def _number(word: str) -> float | None:

@@ -1,7 +1,7 @@
-"""Amounts that a statement gives to something else than its source: the dose of one arm, the share of another group.
+"""Finds amounts that a statement binds to other words than its source, such as the dose of the other arm of a trial.
 
-An amount belongs to the words of its part of the sentence, and to the parts that hold no amount of its kind. In a part
-with several of them each word belongs to the nearest. Amounts of other kinds count as words.
+An amount is bound to the words of its part of the sentence, and of the parts without an amount of its kind. In a part
+with several amounts of a kind, each word is bound to the nearest. Amounts of other kinds count as words.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tools.language.word_lists import word_list
 _CLAUSE: Final = re.compile(r"\.(?= )|\b(?:but|however|although|whereas|while)\b")
 _PART: Final = re.compile(rf"[,;:)]|\b(?:and|or(?! (?:{LESS}|{MORE})\b)|(?=then\b)|versus|vs|compared (?:to|with))\b")
 _ORDER: Final = frozenset(("before", "after", "then", "until"))
-"""Stop words that tell one amount from another."""
+"""Stop words that distinguish amounts."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _RATE: Final = "rate"
 _UNBOUND: Final = (_RATE, "time", "long time")
-"""Kinds that a sentence as a whole may have: the words beside a duration differ from writer to writer."""
+"""Kinds that are not bound to words, because the words beside a duration differ from writer to writer."""
 
 
 class _Amount(NamedTuple):
@@ -36,7 +36,7 @@ class _Amount(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """Amounts that are written as one span, in the usual unit of their kind, and the terms that they belong to."""
+    """The amounts of one span ("5-10 mg"), in the usual unit of their kind, and the terms to which they are bound."""
 
     kind: str
     amounts: frozenset[str]
@@ -52,7 +52,7 @@ class SourceUnit(NamedTuple):
 
 
 def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
-    """Return the amounts whose terms the units have beside another amount, and fewer of them beside this one."""
+    """Return the amounts of ``statement`` whose terms the units bind to another amount rather than to this one."""
     said = bindings(statement)
     near = _bindings(nearest if said else ())
     return [
@@ -64,10 +64,10 @@ def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[Sour
 
 
 def exchanged(statement: str, nearest: Sequence[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
-    """Return an amount of ``statement`` that has changed places with another one of its kind, if there is one.
+    """Return an amount of ``statement`` that has changed places with another one of its kind, if any.
 
-    Words beside the one are beside the other in the nearest units that hold both, or else in all units. A paraphrase
-    has few of the words around an amount, but does not swap those of two amounts.
+    The terms of each of the two are bound to the other one in the nearest units that have both, or else in all units. A
+    paraphrase has few of the words around an amount, but does not exchange those of two amounts.
     """
     kinds = [kind for kind, _ in {(one.kind, one.name) for one in _amounts(fold(statement), every=True)}]
     several = len(set(kinds)) < len(kinds)
@@ -84,13 +84,13 @@ def exchanged(statement: str, nearest: Sequence[SourceUnit], units: Sequence[Sou
 
 
 def _beside(amounts: frozenset[str], units: Iterable[SourceUnit]) -> frozenset[str]:
-    """Return the terms that belong to ``amounts`` in the units."""
+    """Return the terms that the units bind to ``amounts``."""
     found = (one for unit in _holding(amounts, units) for one in bindings(unit.text, every=True))
     return frozenset[str]().union(*(one.terms for one in found if one.amounts == amounts))
 
 
 def _holding(amounts: frozenset[str], units: Iterable[SourceUnit]) -> Iterator[SourceUnit]:
-    """Yield the units that hold ``amounts``, whatever belongs to them."""
+    """Yield the units that have ``amounts``."""
     return (unit for unit in units if amounts <= {one.name for one in _amounts(fold(unit.text), every=True)})
 
 
@@ -99,9 +99,9 @@ def _bindings(units: Iterable[SourceUnit]) -> list[Binding]:
 
 
 def _is_elsewhere(said: Binding, units: Sequence[SourceUnit]) -> bool:
-    """Return whether an amount of the units other than that of ``said`` has more of its terms.
+    """Return whether the units bind more of the terms of ``said`` to another amount than to its own.
 
-    An amount that is also stated without words, as in the list of a record, may belong to any of them.
+    An amount that the units also state without words, as in the list of a record, may be bound to any words.
     """
     own = [one.terms for one in _bindings(_holding(said.amounts, units)) if said.amounts <= one.amounts]
     if not own or frozenset() in own:
@@ -115,7 +115,7 @@ def _is_elsewhere(said: Binding, units: Sequence[SourceUnit]) -> bool:
 
 @lru_cache(maxsize=4_096)
 def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
-    """Return the figures of ``sentence`` that have a unit, or ``every`` one, with the terms that they belong to."""
+    """Return the figures of ``sentence`` with a unit, or ``every`` figure, with the terms to which they are bound."""
     text = fold(sentence)
     amounts = _amounts(text, every=every)
     if not any(every or one.kind not in _UNBOUND for one in amounts):
@@ -133,20 +133,23 @@ def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
 
 @lru_cache(maxsize=1_024)
 def _placed_terms(text: str) -> tuple[tuple[int, str], ...]:
-    """Return the terms of ``text``, each with its place."""
+    """Return the terms of ``text``, each with its position."""
     stop = word_list("stop")
     found = (word for word in _WORD.finditer(text) if word[0] not in stop or word[0] in _ORDER)
     return tuple((word.start(), term(word[0])) for word in found)
 
 
 def _is_span(between: str) -> bool:
-    """Return whether two amounts are one span, or the same one in two units: "300 mg/g (30 mg/mmol)"."""
+    """Return whether the text ``between`` two amounts makes them one span, or one amount in two units.
+
+    An example of the latter is "300 mg/g (30 mg/mmol)".
+    """
     return joins(between) or between.strip() == "("
 
 
 @lru_cache(maxsize=1_024)
 def _amounts(text: str, *, every: bool = False) -> tuple[_Amount, ...]:
-    """Return the figures of ``text`` that have a unit, or ``every`` one, and its rates, in their order."""
+    """Return the figures of ``text`` with a unit, or ``every`` figure, and its rates, in order."""
     found = [_Amount(*one[:2], _RATE, f"{one.value.daily:g} {_RATE}", one.value.words) for one in placed_rates(text)]
     for start, end, figure in placed_figures(text, words=True):
         if figure.unit or every:
@@ -162,6 +165,7 @@ def _of_clause(
     inside: Sequence[tuple[int, int]],
     every: bool,
 ) -> Iterator[Binding]:
+    """Yield the bindings of the ``amounts`` of a clause, whose ``parts`` and terms (``words``) are given."""
     within = [[one for one in words if start <= one[0] < end] for start, end in parts]
     for kind in dict.fromkeys(one.kind for one in amounts if every or one.kind not in _UNBOUND):
         spans: list[list[_Amount]] = []

@@ -1,10 +1,10 @@
-"""Negation, opposites and obligation: whether a statement says the reverse of a sentence that it resembles."""
+"""Compares negation, opposites and obligation: does a statement say the reverse of a sentence that it resembles?"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import permutations
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ _NEGATORS: Final = re.compile(
     r"|not|never|cannot|none|avoid\w*|(?<!, )against|withhold\w*|refrain\w*|prohibit\w*|ineffective|instead of"
     r"|rather than)\b|n['’]t\b"
 )
-"""Words that negate what follows: the nearest terms, the terms on both sides, or else the terms behind them."""
+"""Words that negate the terms up to a comma (``near``), those on both sides (``around``), or those after them."""
 _NO_NEGATION: Final = re.compile(
     r"\b(?:(?:with|for) (?:or|and|and/or) (?:without|against)(?: (?!no|not|never|cannot)[\w-]+){0,8}"
     r"|whether or not|not only|neither(?=.* nor )|no(?:t)? (?:more|less|later|earlier|fewer|longer|higher|lower) than"
@@ -29,22 +29,22 @@ _NO_NEGATION: Final = re.compile(
     r"|(?:not|never) (?:be |been )?"
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
-"""Words that only seem to negate, with those of which both is said, such as "with or without fever"."""
+"""Words that only seem to negate, and alternatives such as "with or without fever"."""
 _EXCEPTION: Final = re.compile(r"(?<=[a-z]),? (?:unless|except)\b")
-"""What a statement without a negation leaves out."""
+"""The start of an exception, which a statement may leave out."""
 _BREAK: Final = re.compile(
     r"[.;:()]|\b(?:but|however|although|whereas|while)\b|, (?=(?:the|an?|this|it|they|these|there)\b)"
 )
 _SCOPE: Final = 6
-"""Terms that a negation covers."""
+"""Maximum number of terms that a negation covers."""
 _VERBATIM: Final = 0.9
-"""Share of the terms of a statement in a sentence from which their negations cover the same terms."""
+"""Share of common terms from which the negations of two sentences are compared by the terms that they cover."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LIMIT: Final = re.compile(
     rf"\bat (?:least|most)\b|\d\S*(?: [\w/%]+){{0,2}}(?: \([^)]*\))? (?:or|and) (?:{LESS}|{MORE})\b"
     rf"|\b(?:{LESS}|{MORE})(?: than)? (?=\d)"
 )
-"""The words of a bound, which belong to its figure."""
+"""The words of a bound, which are compared with its figure."""
 _OPPOSED_PARTS: Final = (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"), ("poly", "olig"), ("macro", "micro"),
     ("uni", "bi"), ("pre", "post"), ("intra", "extra"), ("cytosi", "cytopenia"), ("philia", "penia"))  # fmt: skip
 _DEMANDS: Final = re.compile(r"\b(?:must|mandatory|obligatory|always|has to|have to|requires?|(?:is|are) required)\b")
@@ -56,56 +56,54 @@ _ADVISES: Final = re.compile(r"\b(?:should|ought to|recommend\w*|need\w*)\b")
 
 
 class Polarity(NamedTuple):
-    """The terms that a sentence denies and affirms, some both in different places, and those of each denied word."""
+    """The terms that a sentence denies and affirms. A term that occurs twice may be both."""
 
     denied: frozenset[str]
     affirmed: frozenset[str]
     scopes: tuple[frozenset[str], ...]
+    """The terms that each negation covers."""
 
 
 @lru_cache(maxsize=4_096)
 def polarity(sentence: str) -> Polarity:
-    """Return which terms are inside and outside of the scope of a negation; two negations cancel out."""
+    """Return the terms inside and outside the scope of a negation; two negations cancel each other."""
     text = _NO_NEGATION.sub(" ", sentence.casefold())
     signs: dict[bool, set[str]] = {True: set(), False: set()}
     scopes: dict[tuple[str, tuple[bool, bool]], frozenset[str]] = {}
     for clause in _BREAK.split(text):
         words: list[str] = []
-        covered: list[range] = []
-        heads: list[int] = []
-        kinds: list[tuple[bool, bool]] = []
+        negated: list[tuple[int, tuple[bool, bool], range]] = []
         start = 0
         for found in _NEGATORS.finditer(clause):
             words += terms(clause[start : found.start()])
             follows = clause[found.end() :].lstrip(" -").partition(" " if found[0] == "non" else ",")[0]
             near = len(terms(follows)) if found["near"] else _SCOPE
-            # What ends its clause denies what is before it: "studies are lacking".
+            # A negation at the end of its clause covers the terms before it: "studies are lacking".
             first = len(words) - (_SCOPE if found["around"] or not near else 0)
-            covered.append(range(first, len(words) + min(near, _SCOPE)))
-            heads.append(len(words))
-            kinds.append((found["near"] is not None, found["around"] is not None))
+            kind = found["near"] is not None, found["around"] is not None
+            negated.append((len(words), kind, range(first, len(words) + min(near, _SCOPE))))
             start = found.end()
         words += terms(clause[start:])
-        for head, kind, scope in zip(heads, kinds, covered, strict=True):
+        for head, kind, scope in negated:
             scopes["".join(words[head : head + 1]), kind] = frozenset(words[max(scope.start, 0) : scope.stop])
         for place, word in enumerate(words):
-            signs[sum(place in scope for scope in covered) % 2 == 1].add(word)
+            signs[sum(place in scope for _, _, scope in negated) % 2 == 1].add(word)
     return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes.values()))
 
 
 def reverses(statement: str, sources: Sequence[str]) -> bool:
-    """Return whether ``statement`` says the reverse of ``sources``: denied, or with an opposite in a word's place.
+    """Return whether ``statement`` says the reverse of ``sources``, by a negation or by the opposite of a word.
 
-    Both at once is the same again: what must not be stopped is continued.
+    Both together keep the meaning: what must not be stopped is continued.
     """
     found = ((opposites(statement, source), _denies(statement, source)) for source in sources)
     return all(len(words) > 1 or bool(words) != denies for words, denies in found)
 
 
 def _denies(statement: str, source: str) -> bool:
-    """Return whether one sentence has a negation of shared terms more, which turns some of them.
+    """Return whether one of the two sentences has an additional negation of shared terms.
 
-    As many negations in each are the same ones when the words are others, whatever terms they cover.
+    If both have as many negations but few common words, the negations count as the same.
     """
     if not negations(statement):
         if not negations(source):
@@ -126,12 +124,12 @@ def _denies(statement: str, source: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def negations(sentence: str) -> int:
-    """Return how many negations ``sentence`` has."""
+    """Return the number of negations in ``sentence``."""
     return sum(1 for _ in _NEGATORS.finditer(sentence.casefold()))
 
 
 def opposites(statement: str, source: str) -> frozenset[str]:
-    """Return the words of ``statement`` that exclude one of ``source`` in whose place they are."""
+    """Return the words of ``statement`` that replace a word of ``source`` by its opposite."""
     said, found = _counts(statement), _counts(source)
     more, less = said - found, found - said
     if not (more and less):
@@ -145,7 +143,7 @@ def opposites(statement: str, source: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def _counts(text: str) -> Counter[str]:
-    """Return how often ``text`` has each term, stop words too, without negations and bounds."""
+    """Count the terms of ``text``, including stop words, without negations and bounds."""
     plain = _LIMIT.sub(" ", text.casefold())
     return Counter(map(term, _WORD.findall(_NEGATORS.sub(" ", plain) if negations(text) else plain)))
 
@@ -159,18 +157,18 @@ def _turned(word: str) -> tuple[str, ...]:
 
 
 @cache
-def _contrasts() -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return for each word the contrasts that it belongs to, and its side in them."""
-    found: dict[str, tuple[tuple[int, int], ...]] = {}
+def _contrasts() -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return for each word its contrasts, as the number of the line in the list and the word's side in it."""
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for number, line in enumerate(word_lines("opposites")):
         for side, words in enumerate(line.split("|")):
             for word in _counts(words):
-                found[word] = (*found.get(word, ()), (number, side))
+                found[word].append((number, side))
     return found
 
 
 def differs_in_obligation(statement: str, sources: Sequence[str]) -> bool:
-    """Return whether one side demands what the other only allows; sentences with a negation are not compared."""
+    """Return whether one side demands what the other only allows; False if a sentence has a negation."""
     binding = _binding(statement)
     if binding is None or any(map(negations, (statement, *sources))):
         return False
@@ -178,7 +176,7 @@ def differs_in_obligation(statement: str, sources: Sequence[str]) -> bool:
 
 
 def _binding(text: str) -> bool | None:
-    """Return True for a sentence that only demands, False for one that only allows, None for any other."""
+    """Return True for a sentence that demands, False for one that allows, None for any other and for both."""
     text = text.casefold()
     demands, allows = (pattern.search(text) is not None for pattern in (_DEMANDS, _ALLOWS))
     return None if demands == allows or _ADVISES.search(text) else demands

@@ -1,4 +1,4 @@
-"""Figures and names that a statement about one row of a table takes from another row."""
+"""Finds figures and names that a statement about one row of a table takes from another row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _TableRows(NamedTuple):
     around: str
 
     def named_in(self, terms: frozenset[str]) -> list[tuple[str, ...]]:
-        """Return the rows whose first cell is in ``terms``: whole, or one of its parts that no other row has."""
+        """Return the rows whose first cell is in ``terms``, or else those with a unique part of it in ``terms``."""
         whole = [row for row in self.rows if _is_in(row[0], terms)]
         if whole:
             return whole
@@ -60,7 +60,7 @@ def _above(table: Table) -> str:
 
 @lru_cache(maxsize=512)
 def rows_below_negation(passage: str) -> frozenset[str]:
-    """Return the rows of ``passage`` below a caption or header with a negation, which is missing in the rows."""
+    """Return the rows of ``passage`` below a caption or header with a negation, which their text lacks."""
     found = units(passage) if "\t" in passage else ()
     return frozenset(unit.text for unit in found if unit.table and negations(_above(unit.table)))
 
@@ -68,17 +68,17 @@ def rows_below_negation(passage: str) -> frozenset[str]:
 def misplaced(
     statement: str, passage: str, names: Callable[[str], frozenset[str]], *, beside: str
 ) -> Iterator[tuple[SupportReason, str]]:
-    """Yield each figure and name of ``statement`` that only rows hold which it is not about.
+    """Yield each figure and name of ``statement`` that is only in rows that the statement is not about.
 
-    It is about the rows whose first cell it names. ``names`` returns the names of medicines in a text; ``beside`` is
-    what else the statement cites.
+    A statement is about the rows whose first cell it names. ``names`` returns the names of medicines in a text;
+    ``beside`` is the text of the other passages that the statement cites.
     """
     said = term_set(statement)
     for table in _tables(passage):
         own = table.named_in(said)
-        others = ". ".join(cell for row in table.rows if row not in own for cell in row)
         if not own:
             continue
+        others = ". ".join(cell for row in table.rows if row not in own for cell in row)
         here = ". ".join((table.around, beside, *(cell for row in own for cell in row)))
         stated, elsewhere = figures(here, words=True), figures(others, words=True)
         for figure in figures(statement):

@@ -1,4 +1,4 @@
-"""Checks the cited statements of a finished answer: by ``support``, and by a second model where one is set."""
+"""Checks the cited statements of a finished answer, by ``support`` and, if one is set, by a second model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 
 _INSTRUCTIONS: Final = Prompt.from_file(Path(__file__).with_name("verifier.jinja"))
 _MOST_CLAIMS: Final = 40
-"""Statements of one answer that the second model is asked about."""
+"""Maximum number of statements of an answer that the second model reads."""
 
 
 @dataclass(slots=True)
 class Claim:
-    """A statement of the answer, and the passages that it cites by the numbers that the reader sees."""
+    """A statement of the answer, and the passages that it cites, by the numbers that the reader sees."""
 
     text: str
     cited: dict[int, Passage] = field(default_factory=dict[int, Passage])
@@ -43,7 +43,7 @@ class _Verdicts(Frozen):
 
 
 class StatementVerifier:
-    """A second model that reads every statement beside its passages."""
+    """A second model that compares statements with their passages."""
 
     def __init__(self, client: ModelClient, model: str) -> None:
         self.model = model
@@ -55,16 +55,15 @@ class StatementVerifier:
         )
 
     async def unsupported(self, claims: Sequence[Claim]) -> frozenset[int] | None:
-        """Return the positions of the claims that the model finds unsupported; None when it gave no usable answer."""
+        """Return the positions of the claims that the model finds unsupported; None if its answer is not usable."""
         asked = [
             {"statement": position, "text": claim.text, "passages": [passage.text for passage in claim.cited.values()]}
             for position, claim in enumerate(claims[:_MOST_CLAIMS])
         ]
         output = await self._generator.acall(orjson.dumps(asked).decode())
         if output.data is None:
-            logger.warning(
-                "The verifier model gave no verdict: %s", output.error.stage if output.error else "no answer"
-            )
+            reason = output.error.stage if output.error else "no answer"
+            logger.warning("The verifier model gave no verdict: %s", reason)
             return None
         return frozenset(
             verdict.statement
@@ -74,7 +73,7 @@ class StatementVerifier:
 
 
 class StatementCheck:
-    """Checks claims; keeps nothing between answers."""
+    """Checks claims without any state between answers."""
 
     def __init__(self, ingredients: Ingredients | None = None, verifier: StatementVerifier | None = None) -> None:
         self._ingredients = ingredients
@@ -100,5 +99,5 @@ class StatementCheck:
 
     def _problems(self, claim: Claim) -> list[tuple[SupportReason, str]]:
         problems = unsupported(claim.text, tuple(claim.cited.values()), self._ingredients)
-        # Of a negation or the whole wording there is nothing to name but the statement itself.
+        # For a negation or the wording as a whole, the detail is the statement itself, which is shown anyway.
         return [(reason, detail if detail != claim.text else "") for reason, detail in problems]

@@ -1,8 +1,8 @@
-"""Whether a cited statement is found in its source: its figures, units, negations and names, without a model.
+"""Checks whether the figures, units, negations and names of a cited statement are in its source, without a model.
 
-The statement is aligned with the sentences and rows of the passages that it cites. Figures and names may stand
-anywhere in these passages, or, when the statement repeats a sentence almost word for word, in that sentence. Negation
-is compared with the sentences that resemble the statement most.
+The statement is aligned with the sentences and rows of the passages that it cites. Its figures and names may be
+anywhere in these passages; if it repeats a sentence almost word for word, they must be in that sentence. Negations are
+compared with the sentences that resemble the statement most.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _CODE: Final = re.compile(r"\b[a-z]{2,}\d[a-z\d]*\b")
 """The name of an enzyme, a gene or a score, such as CYP3A4."""
 _ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|should|not)\b", re.IGNORECASE)
-"""Words that need no further look at the language of a statement."""
+"""Words that only English has."""
 _VERBATIM: Final = 0.85
-"""Share of a statement's terms in one sentence from which it counts as repeated."""
+"""Share of a statement's terms in a sentence from which the statement repeats it."""
 _RESEMBLES: Final = 0.6
 _FEWEST_TERMS: Final = 4
 _UNRELATED: Final = 0.25
 _SHORT: Final = 2
-"""Words that a substitution of a name has at most."""
+"""Maximum number of words of a substitution of a name."""
 _RARE: Final = 5
-"""Letters that a word which is no common one has at least."""
+"""Minimum length of an uncommon word."""
 
 
 class Problem(NamedTuple):
-    """Why a statement is not found in its source, and the words that are not."""
+    """Why a statement is not supported by its source, and the words concerned."""
 
     reason: SupportReason
     detail: str
 
 
 class _Source:
-    """A passage; its title and headings count for figures, names and terms."""
+    """A passage with its figures, terms and words, which include those of its title and headings."""
 
     def __init__(self, text: str, context: str) -> None:
         parts = [(part, _LEAD.sub("", part)) for part in sentences(text)]
@@ -81,7 +81,7 @@ class _Source:
 
 
 class _Aligned:
-    """A statement beside its sources, and their sentences and rows that resemble it or that it repeats."""
+    """A statement with its sources, and those of their sentences and rows that it resembles or repeats."""
 
     def __init__(self, statement: str, sources: Sequence[_Source]) -> None:
         self.text, self.sources = statement, sources
@@ -97,7 +97,7 @@ class _Aligned:
 def unsupported(
     statement: str, passages: Sequence[Passage], ingredients: Ingredients | None = None
 ) -> tuple[Problem, ...]:
-    """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
+    """Return the problems of ``statement``; empty if ``passages`` support it."""
     plain = _plain(_LEAD.sub("", statement))
     is_english = _ENGLISH.search(plain) is not None or language_of(plain) == "en"
     texts = [_text(passage) for passage in passages]
@@ -115,12 +115,12 @@ def unsupported(
 
 
 def _with_wording(aligned: _Aligned, found: list[Problem], texts: Sequence[str]) -> list[Problem]:
-    """Return the problems ``found``, and that the statement says the reverse, another order, or something unrelated."""
+    """Return the problems ``found``, with those of the wording: a reverse, another order, or an unrelated statement."""
     alike = [unit.text for unit in aligned.alike]
     headed = frozenset[str]().union(*map(rows_below_negation, texts))
     comparable = [text for text in alike if text not in headed]
     if comparable and reverses(aligned.text, comparable):
-        # With the other bound as well it is the same again: what must not be above 50 is at most 50.
+        # A negation together with the opposite bound keeps the meaning: what must not be above 50 is at most 50.
         denied = frozenset[str]().union(*(scope for text in (aligned.text, *alike) for scope in polarity(text).scopes))
         kept = [one for one in found if one.reason != "negation" or denied.isdisjoint(terms(one.detail))]
         return kept if kept != found else [*found, Problem("negation", aligned.text)]
@@ -136,7 +136,7 @@ def _with_wording(aligned: _Aligned, found: list[Problem], texts: Sequence[str])
 
 
 def _text(passage: Passage) -> str:
-    """Return the text of ``passage``; the lines of a calculation are not wrapped, so each is a paragraph."""
+    """Return the text of ``passage``, with each line of a calculation as a paragraph."""
     return passage.text.replace("\n", "\n\n") if passage.kind == "calculation" else passage.text
 
 
@@ -164,7 +164,7 @@ def _figures(aligned: _Aligned) -> list[Problem]:
 
 
 def _beside_most(figure: Figure, aligned: _Aligned) -> list[Figure]:
-    """Return the figures of the units with most of the statement's terms among those that hold ``figure``."""
+    """Return the figures of the units with ``figure`` that have most of the statement's terms."""
     for _, units in groupby(_ranked(aligned.units, aligned.terms), lambda one: one[0]):
         here = [figures(unit.text, words=True) for _, unit in units]
         if held := [own for own in here if any(equals(figure, one) for one in own)]:
@@ -173,12 +173,12 @@ def _beside_most(figure: Figure, aligned: _Aligned) -> list[Figure]:
 
 
 def _ranked(units: Iterable[SourceUnit], said: frozenset[str]) -> list[tuple[int, SourceUnit]]:
-    """Return ``units``, those with most of the terms ``said`` first, each behind their number."""
+    """Return ``units`` with their number of the terms ``said``, the highest first."""
     return sorted(((len(said & unit.terms), unit) for unit in units), key=lambda one: -one[0])
 
 
 def _misplaced(aligned: _Aligned) -> list[Problem]:
-    """Return the numbers and words that are in the place of others in each sentence that the statement repeats."""
+    """Return the numbers and words that replace others in each sentence that the statement repeats."""
     statement, sources, repeated = aligned.text, aligned.sources, aligned.repeated
     problems: list[Problem] = []
     known = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in repeated[:1]))
@@ -196,7 +196,7 @@ def _misplaced(aligned: _Aligned) -> list[Problem]:
 
 
 def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
-    """Return whether ``word``, in no list of common words, is in none of the sources, in any form."""
+    """Return whether ``word`` is uncommon and in none of the sources, in any form."""
     if len(word) < _RARE or rareness(word) < 1 or rareness(stem(word)) < 1:
         return False
     if any(word in source.words for source in sources):
@@ -206,7 +206,7 @@ def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
 
 
 def _other_rates(aligned: _Aligned) -> list[str]:
-    """Return the rates of the statement that are not beside most of its words, where another rate is."""
+    """Return the rates of the statement if another rate is beside more of its words in the sources."""
     here = [rate.daily for rate in rates(aligned.text)]
     other: list[str] = []
     for rate in rates(aligned.text):
@@ -214,7 +214,7 @@ def _other_rates(aligned: _Aligned) -> list[str]:
         most = {True: -1, False: -1}
         for shared, unit in _ranked(aligned.units, said):
             if most[True] < 0 and (daily := [each.daily for each in rates(unit.text)]):
-                # Twice in the statement and once beside another one is one too many.
+                # The unit must have the rate as often as the statement.
                 holds = daily.count(rate.daily) >= (here.count(rate.daily) if len(daily) >= len(here) else 1)
                 most[holds] = max(most[holds], shared)
         if most[False] > most[True] and (most[True] < 0 or most[False] >= _RESEMBLES * len(said)):
@@ -223,7 +223,7 @@ def _other_rates(aligned: _Aligned) -> list[str]:
 
 
 def _adds_figures(aligned: _Aligned) -> bool:
-    """Return whether the statement has more figures than each sentence that it repeats: one is from elsewhere."""
+    """Return whether the statement has more figures than each sentence that it repeats."""
     return all(len(figures(aligned.text)) > len(figures(unit.text)) for unit in aligned.repeated)
 
 
@@ -247,7 +247,7 @@ def _names(aligned: _Aligned, ingredients: Ingredients | None) -> list[Problem]:
 
 
 def _misplaced_in_tables(statement: str, texts: Sequence[str], ingredients: Ingredients | None) -> list[Problem]:
-    """Return what ``statement`` takes from rows that it is not about, in each of ``texts``."""
+    """Return the figures and names that ``statement`` takes from rows that it is not about, in each of ``texts``."""
 
     def names(text: str) -> frozenset[str]:
         return frozenset(_medicines(_WORD.findall(text.casefold()), ingredients))
@@ -261,7 +261,7 @@ def _misplaced_in_tables(statement: str, texts: Sequence[str], ingredients: Ingr
 
 
 def _medicines(words: Iterable[str], ingredients: Ingredients | None) -> dict[str, frozenset[str]]:
-    """Return those of ``words`` that name a medicine, with its ingredients where they are known."""
+    """Return those of ``words`` that name a medicine, with its ingredients if they are known."""
     look_up: Ingredients = ingredients or (lambda _: frozenset())
     return {word: parts for word in words if (parts := look_up(word)) or has_drug_stem(word)}
 
@@ -272,6 +272,6 @@ def _holds_code(source: _Source, code: str) -> bool:
 
 
 def _replaced(sentence: str, said: Collection[str], look_up: Ingredients) -> bool:
-    """Return whether ``sentence`` names a medicine that the statement, which repeats it, does not."""
+    """Return whether ``sentence`` names a medicine that is not among the words ``said``."""
     lacking = (word for word in _WORD.findall(sentence.casefold()) if word not in said)
     return any(look_up(word) or has_drug_stem(word) for word in lacking)

@@ -1,9 +1,9 @@
-"""Calls of calculators: which one a question wants, and its inputs as the question states them.
+"""Chooses the calculators that a question wants, and fills their inputs from the question.
 
-A calculator is a function with an input that has a value and a unit. Its names and those of its inputs are what its
-descriptions list behind ``Also:``; phrases behind ``Not:`` are no mention, and ``word = option`` maps to an option. A
-number in a unit behind ``Result in:`` that follows the calculator's name is its result, and no input; so is one without
-a unit. What is not stated is sent as null: the calculator itself asks for it.
+A calculator is a function with an input that has a value and a unit. Its description and those of its inputs list their
+names after ``Also:``, with ``word = option`` for the names of an option; phrases after ``Not:`` are not names. A number
+after the calculator's name is its result if it has no unit, or a unit listed after ``Result in:``. Inputs that are not
+stated are sent as null, and the calculator asks for them.
 """
 
 import re
@@ -23,13 +23,13 @@ _LONGEST_FOLLOW_UP: Final = 12
 
 
 def is_calculator(function: FunctionToolIn) -> bool:
-    """Return whether one of the inputs, or a part of one, is a value with a unit."""
+    """Return whether an input, or a part of one, is a value with a unit."""
     definitions = (function.parameters or {}).get("$defs")
     return isinstance(definitions, dict) and any(map(is_quantity, definitions.values()))
 
 
 def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange]) -> tuple[list[Call], bool]:
-    """Return the calls of calculators that the last question still wants, and whether it wants nothing else."""
+    """Return the calls of calculators that the last question still needs, and whether it asks for nothing else."""
     calculators = [DeclaredCalculator(function) for function in functions if is_calculator(function)]
     chosen, alone = _chosen(calculators, turns, plain(turns[-1].question, _measurements(calculators)))
     done = {output.name for output in turns[-1].outputs}
@@ -39,26 +39,23 @@ def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange])
 def _chosen(
     calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchange], text: str
 ) -> tuple[list[StatedInputs], bool]:
-    named = _named(calculators, text)
-    if named:
+    if named := _named(calculators, text):
         wanted = [reading for reading in (calculator.read(text) for calculator in named) if reading.wanted(text)]
         most = max((len(reading.given) for reading in wanted), default=0)
         best = [reading for reading in wanted if len(reading.given) == most]
         return best, bool(best) and all(reading.alone(text) for reading in best)
-    followed = _follow_up(calculators, turns, text)
-    if followed:
+    if followed := _follow_up(calculators, turns, text):
         return [followed], not followed.names_medicine(text)
     unnamed = [calculator.read(text) for calculator in calculators]
     whole = [reading for reading in unnamed if reading.is_all(text)]
     if len(whole) == 1:
         return whole, True
     telling = [reading for reading in unnamed if reading.is_telling]
-    telling.sort(key=lambda reading: -len(reading.given))
-    return telling[:1], False
+    return sorted(telling, key=lambda reading: -len(reading.given))[:1], False
 
 
 def _measurements(calculators: Sequence[DeclaredCalculator]) -> list[str]:
-    """Return the names of measurements, without those that name a criterion too, and without ages."""
+    """Return the names of measurements other than ages, without those that are also the name of a criterion."""
     schemas = [(calculator, schema) for calculator in calculators for schema in calculator.properties.values()]
     criteria = {name for _, schema in schemas if schema["type"] == "boolean" for name in aliases(schema)}
     measured = [
@@ -79,7 +76,7 @@ def _named(calculators: Sequence[DeclaredCalculator], text: str) -> list[Declare
 
 
 def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchange], text: str) -> StatedInputs | None:
-    """Read the calculator of the turn before, with what ``text`` adds or changes."""
+    """Return the inputs of the calculator of the turn before if ``text`` adds or changes any."""
     outputs = turns[-2].outputs if len(turns) > 1 else []
     for output in reversed(outputs):
         calculator = next((one for one in calculators if one.name == output.name), None)
@@ -90,7 +87,7 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
         asked = "needs" in fields_of(decoded(output.output))
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
-        # "Can he have ...?" after the calculation of a man says nothing new of him.
+        # "Can he have ...?" after the calculation for a man adds nothing.
         if before | now.given != before and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
             now.given = {**before, **now.given}
             return now

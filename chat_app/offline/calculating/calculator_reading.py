@@ -1,4 +1,4 @@
-"""A calculator as its function declares it, and what a text says about its inputs."""
+"""Reads a calculator from the declaration of its function, and its inputs from a text."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from tools.language.named_lists import any_of, listed
 Span = tuple[int, int]
 _OPTIONAL: Final = "Optional."
 _EITHER: Final = "give this or"
-"""In the description of an input that takes the place of another one."""
+"""Marks the description of an input that can replace another one."""
 WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
 CALCULATION: Final = re.compile(r"\b(?:calculat(?:ion|or)|berechnung|rechner|cálculo)\b")
 ASKS: Final = re.compile(
     r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
     r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
 )
-"""A word that asks for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
+"""A word that may ask for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
 TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
 _PER_DAY: Final = r"(?: 1 times a day)?"
-"""Behind a name: of the result, no input."""
+"""Follows the name of a daily amount, such as "morphine equivalents per day", after ``plain``."""
 _NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
 _ENOUGH_UNNAMED: Final = 3
 _MOST_OTHER_WORDS: Final = 1
-"""Words beside name and inputs with which an incomplete question still asks for the result and for nothing else."""
+"""Maximum number of other words in an incomplete question that still only asks for the result."""
 _MOST_WITH_ONE: Final = 3
-"""The same where only one input is given."""
+"""The same if one needed input is missing and at most one is given."""
 _SEVERAL_CRITERIA: Final = 3
 _SAME: Final = 1.02
-"""Ratio up to which two values are one, such as 80 kg and 176 lb."""
+"""Maximum ratio of two statements of one value, such as 80 kg and 176 lb."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _NAME_BEFORE: Final = re.compile(r"[^\W\d_]{3,}(?: (?:of|is|was|von|ist))?(?: ?[:=])? ?$")
 _PER_VOLUME: Final = ("/dl", "/l")
@@ -56,7 +56,7 @@ _PER_VOLUME: Final = ("/dl", "/l")
 
 @dataclass
 class StatedInputs:
-    """What a text says about the inputs of a calculator."""
+    """The inputs of a calculator that a text states."""
 
     calculator: DeclaredCalculator
     given: Json = field(default_factory=dict[str, Any])
@@ -71,12 +71,12 @@ class StatedInputs:
 
     @property
     def is_complete(self) -> bool:
-        """True when nothing that is needed is missing."""
+        """Return whether no needed input is missing."""
         return not self._open_inputs and self._states_a_criterion
 
     @property
     def _open_inputs(self) -> list[str]:
-        """Return the needed inputs of which nothing is known; of some that replace each other the first."""
+        """Return the needed inputs that are not stated; of inputs that replace each other, the first."""
         known = {name for name, value in self.given.items() if _has_value(value)} | self.unclear
         either = [] if known.intersection(self.calculator.either) else self.calculator.either[:1]
         return [*(name for name in self.calculator.required if name not in known), *either]
@@ -92,15 +92,15 @@ class StatedInputs:
 
     @property
     def is_telling(self) -> bool:
-        """True when all required inputs are given, and more than a few: the text wants the result without naming it."""
+        """Return whether the text states so many inputs that it wants the result without naming the calculator."""
         return self.is_complete and not self.unclear and len(self.given) >= _ENOUGH_UNNAMED and len(self._measured) >= 2
 
     def is_all(self, text: str) -> bool:
-        """Return whether ``text`` says nothing but the inputs, so that only this result can be meant."""
+        """Return whether ``text`` has only inputs, so that only this result can be meant."""
         return self.is_complete and len(self._measured) >= 2 and not self.calculator.other_words(text)
 
     def wanted(self, text: str) -> bool:
-        """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
+        """Return whether the text asks to calculate or states inputs, but not the result."""
         if self._states_result(text):
             return False
         others, known = len(self.calculator.other_words(text)), len(self.given) + len(self.unclear)
@@ -109,9 +109,9 @@ class StatedInputs:
         return self._asked_by(text) or several or lacks_one or self._is_request(text)
 
     def _is_request(self, text: str) -> bool:
-        """Return whether ``text`` is a score's name alone, or a name with a patient or a value: "eGFR with Cr 120"."""
+        """Return whether ``text`` is only the name of a score, or a name with a value or option: "eGFR with Cr 120"."""
         others = self.calculator.other_words(CALCULATION.sub(" ", text))
-        # Criteria may be the topic: "HAS-BLED and NSAIDs".
+        # Criteria alone may be the topic: "HAS-BLED and NSAIDs".
         if self.unclear or any(not isinstance(value, bool) for value in self.given.values()):
             is_open = bool(self._measured) and not ASKS.search(text) and not self.names_medicine(text)
             return len(others) <= (_MOST_OTHER_WORDS if is_open else 0)
@@ -120,7 +120,7 @@ class StatedInputs:
 
     @property
     def _lacks_one(self) -> bool:
-        """Whether all needed inputs but one are given, with a value other than the age, or with several criteria."""
+        """Return whether one needed input is missing, and a value other than the age or several criteria are given."""
         measured = any(value["unit"] != "years" for value in self._measured)
         several = sum(name in self.given for name in self.calculator.criteria) >= _SEVERAL_CRITERIA
         needed = len(self.calculator.required) + len(self.calculator.either[:1])
@@ -128,14 +128,14 @@ class StatedInputs:
         return lacks_one and (several or (measured and self._states_a_criterion))
 
     def alone(self, text: str) -> bool:
-        """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
+        """Return whether the text asks only for the result, and names no medicine that is not an input."""
         others = self.calculator.other_words(text)
         if len(others) > (0 if ASKS.search(text) else _MOST_OTHER_WORDS) and not self._asked_by(text):
             return False
         return not self.names_medicine(text)
 
     def names_medicine(self, text: str) -> bool:
-        """Return whether the text names a medicine or a class of medicines that is no input."""
+        """Return whether the text names a medicine or a class of medicines that is not an input."""
         others = self.calculator.other_words(text)
         return label_terms().names_any(" ".join(others)) or any(known_aliases().name(word) for word in others)
 
@@ -143,7 +143,7 @@ class StatedInputs:
         return WANTED.search(text) is not None or self.is_complete
 
     def _states_result(self, text: str) -> bool:
-        """Return whether a number beside the calculator's name is its result and no input."""
+        """Return whether a number beside the calculator's name is its result, not an input."""
         results = values_with_unit(text, self.calculator.result_units)
         for match in re.finditer(self.calculator.named_value, text):
             of_result = any(found.end > match.end("after") >= found.start for found in results)
@@ -156,7 +156,7 @@ class StatedInputs:
         return False
 
     def _corrects(self, text: str, name: Span) -> bool:
-        """Return whether the number behind a name such as "corrected calcium" is the value to correct."""
+        """Return whether the number after a name such as "corrected calcium" is the value to correct."""
         names_input = bool(self.calculator.names_inside(text, name))
         return names_input and self.is_complete and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
 
@@ -169,7 +169,7 @@ class DeclaredCalculator:
         self._root: Json = function.parameters or {}
         self._names = any_of(listed(function.description or "", "Also") or [function.name])
         self.named_value = rf"(?:(?P<before>{NUMBER}) ?)?(?:{self._names}){_PER_DAY}(?:{TO_VALUE}(?P<after>{NUMBER}))?"
-        """The name with a number before or behind it."""
+        """Pattern for the name with a number before or after it."""
         self.result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
         self.criteria = [name for name, part in self.properties.items() if part["type"] == "boolean"]
@@ -178,7 +178,7 @@ class DeclaredCalculator:
         self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
 
     def _plain(self, schema: object) -> Json:
-        """Return the schema without null and references; its kind and its description are always there."""
+        """Return the schema without null and references, and always with a type and a description."""
         part = part_of(schema, self._root)
         return {"description": "", **part.schema, "type": part.kind}
 
@@ -200,7 +200,7 @@ class DeclaredCalculator:
         return [match.span() for match in re.finditer(rf"(?:{self._names}){_PER_DAY}", text)]
 
     def names_inside(self, text: str, mention: Span) -> list[Span]:
-        """Return where a mention contains the name of a measured input: the end of "corrected calcium"."""
+        """Return where a mention contains the name of a measured input, such as the end of "corrected calcium"."""
         inside = any_of(name for schema in self.properties.values() if self.units(schema) for name in aliases(schema))
         return [match.span() for match in re.compile(inside or "(?!)").finditer(text, *mention)]
 
@@ -231,7 +231,7 @@ class DeclaredCalculator:
         return [(one[0], min(end, default=one[1])) for one, end in zip(mentions, ends, strict=True)]
 
     def _read_quantities(self, properties: dict[str, Json], text: str, reading: StatedInputs) -> None:
-        """Read values by the name of their input, then those of needed ones by a unit that only one input takes."""
+        """Read values by the name of their input, then values of needed inputs by a unit that only one input takes."""
         units = {name: found for name, schema in properties.items() if (found := self.units(schema))}
         needed = [units[name] for name in units if _OPTIONAL not in properties[name]["description"]]
         for name, accepted in units.items():
@@ -246,19 +246,19 @@ class DeclaredCalculator:
                 _keep(reading, name, stated)
 
     def _is_another(self, value: Measured, text: str) -> bool:
-        """Return whether a concentration has another name before it: ``bilirubin 2 mg/dl`` is no creatinine."""
+        """Return whether a concentration has another name before it: ``bilirubin 2 mg/dl`` is not creatinine."""
         name = _NAME_BEFORE.search(text, 0, value.start) if (value.unit or "").endswith(_PER_VOLUME) else None
         return name is not None and bool(self.other_words(name[0]))
 
     def units(self, schema: Json) -> list[str]:
-        """Return the units that a value takes; none for an input of another kind."""
+        """Return the units of an input that is a value; none for other inputs."""
         if not is_quantity(schema):
             return []
         unit = self._plain(schema["properties"]["unit"])
         return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
 
     def _items(self, schema: Json, text: str) -> list[Json]:
-        """One object for each mention of an option of the items' choice, read from the words up to the next one."""
+        """Return an object for each mention of an option of the items, read from the words up to the next mention."""
         fields = self._fields(schema)
         choice = next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), None)
         if choice is None:
@@ -273,7 +273,7 @@ class DeclaredCalculator:
 
 
 def _keep(reading: StatedInputs, name: str, stated: Sequence[Measured]) -> None:
-    """Keep the one value that is stated; of several different ones none is the input."""
+    """Keep the stated value; if there are several different ones, the input is unclear."""
     free = [one for one in stated if not any(start < one.end and one.start < end for start, end in reading.spans)]
     reading.spans += [(one.start, one.end) for one in free]
     found = [one for one in free if not one.is_other]
@@ -286,6 +286,6 @@ def _keep(reading: StatedInputs, name: str, stated: Sequence[Measured]) -> None:
 
 
 def _has_value(value: Any) -> bool:
-    """Return whether an input is given, and in a list something measured of every item."""
+    """Return whether every item of a list has a measured value; True for an input that is not a list."""
     parts = value if isinstance(value, list) else []
     return all(any(isinstance(each, dict) for each in one.values()) for one in parts)

@@ -1,7 +1,7 @@
-"""What a text states about inputs that are no measurements: the option it names, and criteria present or denied.
+"""Reads inputs that are not measurements: the option that a text names, and criteria that it states or denies.
 
-The description of an option or a criterion lists its names; see ``tools.language.named_lists``. A name that is followed
-by ``= absent`` states that the criterion is absent. ``previous …`` may also be said behind what a patient had before.
+The description of an option or a criterion lists its names; see ``tools.language.named_lists``. A name followed by
+``= absent`` states that the criterion is absent. ``previous …`` may also come after the criterion.
 """
 
 import re
@@ -28,19 +28,22 @@ _PRONOUNS: Final = frozenset({"he", "his", "she", "her"})
 _ABSENT: Final = "absent"
 _PREVIOUS: Final = "previous … "
 _ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)+")
-"""What a slash joins to a criterion: ``previous DVT/PE no``."""
+"""Alternatives that a slash joins to a criterion: ``previous DVT/PE no``."""
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
 
 
 def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return ``text`` of the same length, with nothing to read in ``spans``."""
+    """Return ``text`` with NUL characters in ``spans``, so that it keeps its length."""
     for start, end in spans:
         text = text[:start] + "\0" * (end - start) + text[end:]
     return text
 
 
 def only_option(schema: Json, text: str) -> Any:
-    """Return the option that ``text`` names, by a noun before a pronoun or a letter; None when it names several."""
+    """Return the option that ``text`` names; None if it names several.
+
+    Pronouns count only if there is no noun, and letters only if there is neither.
+    """
     rest = _LENGTH.sub(" ", RELATIVE.sub(" ", text))
     for rank in range(3):
         named = [
@@ -54,17 +57,17 @@ def only_option(schema: Json, text: str) -> Any:
 
 
 def _rank(name: str) -> int:
-    """Rank a noun first: "if she were a man" is about a man. A letter is the weakest name."""
+    """Return 0 for a noun, 1 for a pronoun, 2 for a letter: "if she were a man" is about a man."""
     return 2 if len(name) == 1 else int(name in _PRONOUNS)
 
 
 def aliases(schema: Json) -> list[str]:
     """Return every word that names the input or one of its options."""
     names = [entry.partition(" = ")[0] for entry in listed(schema["description"], "Also")]
-    return [*names, *_said_behind(names), *(str(option) for option in schema.get("enum", ()))]
+    return [*names, *_said_after(names), *(str(option) for option in schema.get("enum", ()))]
 
 
-def _said_behind(names: Sequence[str]) -> list[str]:
+def _said_after(names: Sequence[str]) -> list[str]:
     return [f"{name.removeprefix(_PREVIOUS)} … formerly" for name in names if name.startswith(_PREVIOUS)]
 
 
@@ -88,19 +91,19 @@ def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
 
 
 def finding(schema: Json, text: str) -> bool | None:
-    """Return whether ``text`` states the criterion as present or absent; None when it does not mention it."""
+    """Return whether ``text`` states the criterion as present or absent; None if it does not mention it."""
     others = any_of(listed(schema["description"], "Not")) or "(?!)"
     rest = blanked(text, [match.span() for match in re.finditer(others, text)])
     entries = [entry.partition(" = ") for entry in listed(schema["description"], "Also")]
     named = [name for name, _, meant in entries if not meant]
-    present = _stated(rest, [*named, *_said_behind(named)])
+    present = _stated(rest, [*named, *_said_after(named)])
     absent = _stated(rest, [name for name, _, meant in entries if meant == _ABSENT])
     stated = [*present, *(not one for one in absent)]
     return any(stated) if stated else None
 
 
 def _stated(text: str, names: Sequence[str]) -> list[bool]:
-    """Return for each mention of one of ``names`` whether it is stated, not denied."""
+    """Return for each mention of one of ``names`` whether the text states or denies it."""
     return [
         not _denied(text, match.start(), match.end())
         for match in re.finditer(any_of(names) or "(?!)", text)
@@ -119,6 +122,6 @@ def _denied(text: str, start: int, end: int) -> bool:
     if not negations:
         return False
     between = before[negations[-1].end() :]
-    # "no asthma, diabetes or stroke" denies all three; in "no asthma, diabetes" the comma ends the denial.
+    # "no asthma, diabetes or stroke" denies all three, but in "no asthma, diabetes" the comma ends the denial.
     clause = between + _CLAUSE.split(text[start:])[0]
     return "," not in between or re.search(r"\b(?:or|nor|oder)\b", clause) is not None

@@ -1,4 +1,4 @@
-"""Measured values in ordinary words: shorthand, spellings of units, and the numbers that stand beside them."""
+"""Reads measured values from ordinary words: writes shorthand out, and finds numbers beside names and units."""
 
 import re
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ _INCHES: Final = re.compile(r"(?<=\d) ?\"")
 _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d/]|\.\d| ?m[cg])")
 _SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
 PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
-"""A word for the patient, which is no topic."""
+"""A word for the patient, which is not a topic."""
 _RESULT: Final = ("score", "value", "wert")
 _AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
-"""``2x150 mg``: an amount with its number a day."""
+"""``2x150 mg``: an amount after its number per day."""
 _SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
-_BEHIND_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
+_AFTER_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
 _IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
 _STONE: Final = re.compile(
@@ -36,8 +36,8 @@ _FILLERS: Final = (
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
-"""A unit that the input does not take; ``in`` and single letters may be words, and ``HR 90`` names a value."""
-_BEHIND_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
+"""A unit that the input does not take. ``in`` and single letters may be words, and ``hr`` in ``HR 90`` is a name."""
+_AFTER_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
 _THEN: Final = re.compile(
     r",? ?\(?(?:[-–→>]+|\b(?:to|then|now|today|and now|or|bis|dann|jetzt|heute|und jetzt|oder)\b:?) ?"
     rf"(?P<number>{DECIMAL})"
@@ -47,7 +47,7 @@ _OTHER_KIND: Final = re.compile(
     r"\b(?:urine|urinary|ionised|ionized|direct|conjugated|ideal|target|goal|birth|baseline|previous|urin|ziel"
     r"|ausgangs|vorheriges|ionisiertes|direktes)[ -]$"
 )
-"""Before the name of an input: another measurement, or an earlier one."""
+"""Words before the name of an input that make it another measurement, or an earlier one."""
 _DURATION: Final = re.compile(
     rf"\b(?:for|since|past|last|over|within|seit|(?P<ago>vor)|after|nach)(?: the)? {DECIMAL} (?:{_YEARS})"
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
@@ -61,26 +61,26 @@ _PREVIOUS: Final = re.compile(
     r"\b(?:prior|past|former|earlier|history of|hx of|h/o|s/p|status post|(?:z|st)\. ?n\.|zn|zustand nach|früher\w*"
     r"|stattgehabte\w*|vorangegangene\w*)(?!\w)"
 )
-"""What a patient had, written behind it or before it."""
+"""Words before a disease that the patient had; ``_FORMERLY`` has those after it."""
 _TIME: Final = re.compile(rf" ?-?(?:{units_of('time', 'long time')})(?!\w)")
 
 
 class Measured(NamedTuple):
-    """A number of the text, its unit if one is written, and its place."""
+    """A number of the text, its unit if one is written, and its position."""
 
     value: float
     unit: str | None
     start: int
     end: int
     is_other: bool = False
-    """Whether it is another measurement of that name: of the urine, the target, the earlier one."""
+    """Whether it is another measurement of that name: in urine, a target, or an earlier one."""
 
 
 def plain(text: str, measured: Sequence[str] = ()) -> str:
     """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid, s/p.
 
-    How long ago something was, or how long it lasted, is left out: it is nobody's age. A number behind one of
-    ``measured``, the names of measurements, is no age either. What is said of relatives is left out.
+    Durations are left out, since they are not ages, and so are statements on relatives. A number after one of
+    ``measured``, the names of measurements, is not an age either.
     """
     words = _DURATION.sub(
         lambda found: " formerly " if found["ago"] or found["since"] else " ", with_decimal_points(fold_phrase(text))
@@ -91,16 +91,16 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
     words = _PRESSURE.sub(_pressure, words)
-    behind = re.compile(rf"(?:{any_of(measured)})[+\-−]?{_FILLERS}$") if measured else None
+    name = re.compile(rf"(?:{any_of(measured)})[+\-−]?{_FILLERS}$") if measured else None
     words = _AGE_AND_SEX.sub(
-        lambda found: found[0] if behind and behind.search(words, 0, found.start()) else f"{found[1]} years ", words
+        lambda found: found[0] if name and name.search(words, 0, found.start()) else f"{found[1]} years ", words
     )
     next_name = f"| (?:{any_of(measured)})" if measured else ""
-    words = re.sub(f"{_SEX_AND_AGE}{_BEHIND_AGE}{next_name})", r"\1 \2 years", words)
+    words = re.sub(f"{_SEX_AND_AGE}{_AFTER_AGE}{next_name})", r"\1 \2 years", words)
     words = _IS_AGED.sub(r"\1 years", words)
     rates = placed_rates(words)
     for rate in reversed([one for one in rates if [other.start for other in rates].count(one.start) == 1]):
-        # "2/day" has its count before it.
+        # The count of "2/day" is before the rate.
         count = "" if words[rate.start] == "/" and words[: rate.start][-1:].isdigit() else f" {rate.value.daily:g}"
         words = f"{words[: rate.start]}{count} times a day{words[rate.end :]}"
     return " ".join(words.split())
@@ -120,14 +120,14 @@ def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> lis
             continue
         found.append(_measured(match, units)._replace(is_other=bool(_OTHER_KIND.search(text[: match.start()]))))
         then = _THEN.match(text, match.end())
-        if then and (re.match(unit, text[then.end() :]) or not _BEHIND_OTHER.match(text, then.end())):
+        if then and (re.match(unit, text[then.end() :]) or not _AFTER_OTHER.match(text, then.end())):
             found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
-    behind = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
-    return found or ([_measured(behind, units)] if behind else [])
+    before = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
+    return found or ([_measured(before, units)] if before else [])
 
 
 def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
-    """Return every number with one of ``units`` behind it, and the lower one of a range."""
+    """Return every number before one of ``units``, and the lower one of a range."""
     low = rf"(?:(?P<low>{NUMBER}) ?(?:-|–|to|bis) ?)?"
     matches = list(re.finditer(rf"{low}(?P<number>{NUMBER}) ?-?{_any_unit(units)}", text))
     found = [_measured(match, units) for match in matches]
@@ -136,7 +136,7 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
 
 
 def is_time(text: str, at: int) -> bool:
-    """Return whether the number that ends ``at`` is one of years, days or hours."""
+    """Return whether a unit of time follows the number that ends ``at``."""
     return _TIME.match(text, at) is not None
 
 
@@ -147,7 +147,7 @@ def is_quantity(schema: object) -> bool:
 
 
 def has_no_topic(word: str) -> bool:
-    """Return whether ``word`` is a function word, a unit, or one for the patient or the result."""
+    """Return whether ``word`` is a function word, a unit, or a word for the patient or the result."""
     if word in word_list("stop") or word in UNITS or word in _RESULT or PERSON.fullmatch(word):
         return True
     return any(is_function_word(word, language) for language in FOREIGN_LANGUAGES)

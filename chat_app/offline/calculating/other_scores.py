@@ -1,4 +1,4 @@
-"""Scores and formulas that a question asks to calculate, and for which there is no calculator."""
+"""Finds scores and formulas that a question asks to calculate, but for which there is no calculator."""
 
 import re
 from typing import Final
@@ -12,13 +12,13 @@ _SCORE: Final = re.compile(
     rf"(?:{any_of(word_lines('scores'))})(?:[ -](?:score|index|scale|skala|criteria|kriterien)\b)?", re.IGNORECASE
 )
 _RESULT: Final = re.compile(rf"{TO_VALUE}\d+|[ -](?:class |klasse |clase )?[abc]\b", re.IGNORECASE)
-"""Behind the name: the result is known."""
+"""Follows the name of a score whose result is stated."""
 
 
 def other_scores(question: str) -> list[str]:
     """Return the listed scores that ``question`` asks to calculate, as it writes them.
 
-    It does where it says so, gives figures, or asks nothing else; not where it gives the result.
+    A question asks to calculate if it says so, has figures, or asks nothing else. Scores with a result are left out.
     """
     text = " ".join(question.split())
     found = [match for match in _SCORE.finditer(text) if not _gives_result(text, match.end())]

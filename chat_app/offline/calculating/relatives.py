@@ -1,4 +1,4 @@
-"""Finds what a question says about the patient's relatives, which is no input of a calculator."""
+"""Finds statements of a question about the patient's relatives, which are not inputs of a calculator."""
 
 import re
 from typing import Final
@@ -14,15 +14,15 @@ _WHOSE: Final = r"(?:his|her|their|whose|seine?[mnrs]?|ihre?[mnrs]?|deren|dessen
 _THE: Final = r"(?:the|an?|de[rsmn]|die|eine?[mnrs]?)"
 _ABOUT: Final = r"(?:in|of|for|bei|beim|von|vom|für|des|der|zur?)"
 RELATIVE: Final = re.compile(rf"\b{_WHOSE} {_RELATION}")
-"""Somebody beside the person who is called "he" or "she"."""
+"""A relative of the person who is called "he" or "she"."""
 OF_RELATIVE: Final = re.compile(rf" {_ABOUT} (?:(?:{_THE}|{_WHOSE}) )?(?:{_RELATION}|family\b|familie\b)")
-"""Behind a finding: whose it is."""
+"""Follows a finding of a relative."""
 _TOLD: Final = re.compile(
     rf"\b(?P<patient>{_ABOUT} (?:{_THE} )?|(?:my|our|mein\w*|unser\w*) (?:[\w-]+ ){{0,4}}?)?"
     rf"(?:(?:{_WHOSE} )?{_KIN}|{_WHOSE} {_SPOUSE}|family history\b|fhx?\b|familienanamnese\b) ?:?"
     r"(?:(?!\b(?:he|she|er|sie|himself|herself|selbst|patient(?:in)?)\b)[^.,;?!()])*"
 )
-"""Match a relative with the statement about them; ``patient`` holds the words that may make them the patient."""
+"""Matches a relative with the statement about them; ``patient`` has words that may make the relative the patient."""
 _OF_SOMEBODY: Final = re.compile(
     rf"\b(?P<relation>{_RELATION}) (?:of (?:an?|the|this|that|my|our)|(?:von )?(?:einer|einem|eines|der|des|dem)) "
     r"[^.,;:?]*"
@@ -30,10 +30,10 @@ _OF_SOMEBODY: Final = re.compile(
 _POSSESSIVE: Final = re.compile(
     rf"\b(?:an?|the|this|that|my) (?:(?!\b(?:an?|the|this|that|my|of)\b)[^.,;:?])*?['’]s (?={_RELATION})"
 )
-"""A person who is told of as the relative of another one, of whom nothing is taken."""
+"""The possessor in "a diabetic's husband", whose findings are not the patient's."""
 
 
 def without_relatives(text: str) -> str:
-    """Return folded ``text`` without what it says of relatives; of "the husband of a diabetic woman" he is kept."""
+    """Return folded ``text`` without its statements on relatives; "the husband of a diabetic" becomes "the husband"."""
     words = _OF_SOMEBODY.sub(r"\g<relation>", _POSSESSIVE.sub("", text))
     return _TOLD.sub(lambda told: told[0] if told["patient"] else " ", words)

@@ -1,4 +1,4 @@
-"""The items that a request is answered from: resolve references, expand compactions, pair calls, fit the window.
+"""Prepares the items of a request: resolves references, expands compactions, pairs calls, fits the context window.
 
 A compaction replaces a conversation by its user messages and one encoded item. Questions and answers are kept verbatim;
 calls, their outputs, search results and reasoning are dropped.
@@ -18,7 +18,7 @@ from chat_app.offline.wire.wire_items import Input, ItemReference, MessageIn
 
 FindItem = Callable[[str], Awaitable[Json | None]]
 _MOST_BYTES: Final = 64 * 1024 * 1024
-"""Maximum bytes of an expanded compaction: a small string could otherwise expand to any size."""
+"""Maximum size of an expanded compaction; a small string could otherwise expand to any size."""
 _SPOKEN: Final = frozenset({"user", "assistant"})
 _MESSAGES: Final[TypeAdapter[list[MessageIn]]] = TypeAdapter(list[MessageIn])
 
@@ -92,7 +92,7 @@ def compacted(items: Sequence[Json]) -> tuple[list[Json], list[Json]]:
 
 
 def opened(items: Sequence[Json]) -> list[Json]:
-    """Expand the last compaction in ``items`` to its messages, and drop what they replace.
+    """Expand the last compaction in ``items`` to its messages, and drop the items that they replace.
 
     Raises ``ApiError`` 400 for a compaction that this server did not make.
     """
@@ -100,8 +100,8 @@ def opened(items: Sequence[Json]) -> list[Json]:
     if not places:
         return list(items)
     before, last, after = items[: places[-1]], items[places[-1]], items[places[-1] + 1 :]
-    standing = [item for item in before if item["type"] == "message" and item["role"] not in _SPOKEN]
-    return [*standing, *_unsealed(last["encrypted_content"]), *after]
+    instructions = [item for item in before if item["type"] == "message" and item["role"] not in _SPOKEN]
+    return [*instructions, *_unsealed(last["encrypted_content"]), *after]
 
 
 def _unsealed(sealed: str) -> list[Json]:

@@ -32,13 +32,13 @@ from chat_app.offline.wire.requests import CreateResponse
 logger = logging.getLogger(__name__)
 
 _LONGEST_PAUSES = 6.0
-"""Seconds."""
+"""Maximum total duration of the pauses of one answer, in seconds."""
 
 
 class ResponseTurn:
     """A response in progress: its state, and its events for any number of readers.
 
-    ``read`` are the items it is answered from; ``input_items`` are those that its request added.
+    ``read`` has all items for the model; ``input_items`` has those that the request added.
     """
 
     def __init__(self, request: CreateResponse, response: Json, input_items: list[Json], read: list[Json]) -> None:
@@ -67,7 +67,7 @@ class ResponseTurn:
         news.set()
 
     async def frames(self, start: int, keep_alive: float | None) -> AsyncIterator[bytes]:
-        """Yield encoded events from number ``start``, and after ``keep_alive`` seconds of silence a comment."""
+        """Yield encoded events from number ``start``, and a comment after ``keep_alive`` seconds without an event."""
         number = start
         while True:
             news = self._news
@@ -83,7 +83,7 @@ class ResponseTurn:
                 yield event_encoding.KEEP_ALIVE
 
     async def frames_of_client(self, keep_alive: float | None) -> AsyncGenerator[bytes]:
-        """Like ``frames`` from the first one, for the client that asked: when it leaves, a foreground turn ends."""
+        """Yield all ``frames`` for the client that asked; a foreground turn is cancelled if the client disconnects."""
         try:
             async for frame in self.frames(0, keep_alive):
                 yield frame
@@ -107,8 +107,8 @@ class ResponseTurn:
 async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, delta_seconds: float) -> None:
     """Run ``turn`` to its end. An error of the model ends it as failed and is not raised.
 
-    ``delta_seconds`` is the pause between the words of a streamed answer. Long answers are paced faster: the pauses of
-    one answer add up to at most ``_LONGEST_PAUSES`` seconds.
+    ``delta_seconds`` is the pause between the words of a streamed answer. The pauses of long answers are shorter, so
+    that they add up to at most ``_LONGEST_PAUSES``.
     """
     response, prompt = turn.response, prompt_of(turn.request, turn.read)
     response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
@@ -138,6 +138,7 @@ async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, d
 
 
 async def _answer(turn: ResponseTurn, prompt: ModelInput, search: FileSearch, delta_seconds: float) -> None:
+    """Add the steps of the model to the output, and cut the last item at the limit of output tokens."""
     response = turn.response
     left: int | None = turn.request.max_output_tokens
     pending: Json | None = None
@@ -205,7 +206,7 @@ def fail(response: Json, message: str) -> None:
 
 
 def _fit(item: Json, left: int) -> int:
-    """Cut ``item`` to ``left`` tokens; return the rest, or -1 if it was cut."""
+    """Cut ``item`` to ``left`` tokens; return the number of tokens left, or -1 if it was cut."""
     for part in item.get("summary", []):
         left -= objects.count_tokens(part["text"])
     if item["type"] == "function_call":

@@ -1,4 +1,4 @@
-"""The service behind ``/v1/responses``: from a validated request to a running turn."""
+"""The service behind ``/v1/responses``, which turns validated requests into running turns."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from chat_app.offline.wire.requests import (
 )
 
 Known = Mapping[str, list[Json]]
-"""Conversations by the id of their last response, kept by a connection in addition to the store."""
+"""Conversations by the id of their last response, which a connection has in addition to the store."""
 _NONE: Final[Known] = {}
 
 
@@ -36,7 +36,7 @@ class ResponseService:
         self._live: dict[str, ResponseTurn] = {}
 
     async def start(self, request: CreateResponse, *, known: Known = _NONE) -> ResponseTurn:
-        """Start the response to ``request``. Raises ``ApiError`` when it cannot be answered."""
+        """Start the response to ``request``. Raises ``ApiError`` if it cannot be answered."""
         _check(request)
         if len(self._live) >= self._config.max_live:
             raise ApiError(
@@ -94,8 +94,7 @@ class ResponseService:
 
     async def cancel(self, response_id: str) -> Json:
         """Cancel a background response; return a finished one unchanged."""
-        turn = self.live(response_id)
-        if turn is not None:
+        if (turn := self.live(response_id)) is not None:
             await turn.cancel()
             return turn.response
         response = await self._store.get(response_id)
@@ -105,8 +104,7 @@ class ResponseService:
 
     async def delete(self, response_id: str) -> None:
         """Delete a response, and cancel it if it is in progress."""
-        turn = self.live(response_id)
-        if turn is not None:
+        if (turn := self.live(response_id)) is not None:
             await turn.cancel()
         await self._store.delete(response_id)
 
@@ -152,7 +150,7 @@ def _check(request: CreateResponse) -> None:
 
 
 def _check_schemas(request: CreateResponse) -> None:
-    """Try to fill each schema of the request; all share one limit."""
+    """Check that each schema of the request can be filled; all share one limit."""
     tools = enumerate(request.tools or ())
     schemas = [(f"tools[{at}].parameters", tool.parameters) for at, tool in tools if isinstance(tool, FunctionToolIn)]
     if request.text is not None and isinstance(request.text.format, SchemaFormat):

@@ -1,4 +1,4 @@
-"""Tells the statements about a document from its content: its description, its scope and notes on its use."""
+"""Recognizes statements about a document itself: its description, its scope and notes on its use."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SCOPE: Final = re.compile(
     r"|\bnot an? (?:clinical )?guideline\b",
     re.IGNORECASE,
 )
-"""A statement on what a document is about, or on what it is not."""
+"""Matches a statement on what a document covers or does not cover."""
 _ASKS_SCOPE: Final = re.compile(
     rf"\b(?:cover(?:s|ed)|scope|{_DOCUMENT}|abgedeckt|geltungsbereich\w*|cubre|abarca)\b", re.IGNORECASE
 )
 
 
 def is_about_document(question: str, unit: Unit, passage: EvidencePassage) -> bool:
-    """Return whether ``unit`` describes its document, which only a question for what it covers asks for.
+    """Return whether ``unit`` describes its document, although ``question`` does not ask what the document covers.
 
-    A description is a phrase without a verb between the title and the first heading.
+    A description states the scope, or is a phrase without a verb between the title and the first heading.
     """
     if unit.table or _ASKS_SCOPE.search(question):
         return False

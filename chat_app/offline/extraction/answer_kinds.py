@@ -1,4 +1,4 @@
-"""What a question asks for, and what an answer of that kind holds: a time, a figure, a prohibition."""
+"""Patterns for kinds of answer: how questions ask for a time, a figure or a prohibition, and how answers say them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOW_OFTEN: Final = re.compile(rf"{HOW_LONG}|\bduration|\binterval|\bfrequen", re
 WAITS: Final = re.compile(
     r"\bapart\b|\btiming\b|\bhow many (?:minute|hour|day|week|month|year)s|\bwait\w*|\bwash-?outs?\b", re.IGNORECASE
 )
-"""Asks for the time between two medicines."""
+"""Matches a question for the time between two medicines."""
 TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
@@ -31,5 +31,21 @@ STOPS: Final = (
     r"(?:be )?(?:\w+ly )?(?:stop|discontinu|withh[eo]ld|withdr[ae]w|interrupt|omit|skip|delay|ceas"
     r"|ab(?:ge)?setz|pausier|unterbr[eo]ch|suspen|interrump)"
 )
-"""Stopping a medicine: a sentence that forbids it forbids no use."""
+"""Stopping a medicine. A sentence that forbids stopping forbids no use."""
 FORBIDDEN_USE: Final = re.compile(rf"{FORBIDDEN.pattern}(?! {STOPS})", re.IGNORECASE)
+LISTS: Final = re.compile(
+    r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
+    re.IGNORECASE,
+)
+"""Matches a question for a list, such as criteria or steps."""
+_PLURAL: Final = r"(?!(?:does|has|was)\b)\w+[^\W\dius]s\b"
+SEVERAL: Final = re.compile(
+    rf"\b(?:what|which) (?:\w+ )?(?:are|were)\b|\bwhich (?:\w+ )?{_PLURAL}|\bexamples\b"
+    rf"|\bwhat {_PLURAL} (?:are|can|could|do|does|has|have|is|may|must|need|should|were)\b"
+    rf"|^\W*{_PLURAL} (?:for|in|of|to|with)\b"
+    r"|\b(?:who|whom|wer|wem|wen|quién(?:es)?)\b|\b(?:reasons?|gründe?n?|razones|motivos) (?:for|to|für|para|de)\b"
+    r"|\b(?:when|wann|cuándo)\b.*(?:\b(?:not|never|avoid\w*|refer\w*|nicht|nie|\w*meide\w*|überw\w+|no|nunca|evitar\w*"
+    r"|deriv\w+|remit\w+)\b|n['’]t\b|kontraindiz|contraindi)",
+    re.IGNORECASE,
+)
+"""Matches a question for several things, such as contraindications."""

@@ -1,4 +1,8 @@
-"""Reads the units of the retrieved passages as candidates for quotes: which terms each holds, and whom it is about."""
+"""Turns the units of the retrieved passages into candidates for quotes.
+
+A unit is a sentence, a list item or a table row. A candidate records which of the question's terms the unit holds, and
+whether it is about the patient and the medicine of the question. Terms are given by their index in the question.
+"""
 
 from __future__ import annotations
 
@@ -15,110 +19,126 @@ from tools.drug_database.records.drug_record import DOSE_SECTIONS
 from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, squeeze, term_set, units
 from tools.language.vocabulary.patient_values import fits_patient
-from tools.language.vocabulary.populations import names_children, speaks_of
+from tools.language.vocabulary.populations import names_children
 
 
 @dataclass(frozen=True)
 class Candidate:
+    """A unit that may be quoted, and the question's terms that it holds."""
+
     unit: Unit
     passage: EvidencePassage
     place: int
-    """Position among all units, in the order of passages and within them."""
+    """Index among all candidates, in reading order."""
     above: str
     """The words above the unit: the document, the section, the heading, the table's caption and header."""
     own: frozenset[int]
-    """The question's terms that the unit holds."""
+    """Terms in the unit itself."""
     headed: frozenset[int]
-    """The question's terms in the words above the unit."""
+    """Terms in the words above the unit."""
     near: frozenset[int]
-    """The question's other terms to which a word of the unit, or above it, is related."""
+    """Other terms for which the unit or the words above it have a related word."""
     first: frozenset[int]
-    """The question's terms in the first cell of a row."""
+    """Terms in the first cell of a row."""
     holds_patient: bool | None
-    """Whether the patient's values are within its bounds; None without bounds."""
+    """Whether the patient's values are within the unit's bounds; None where it gives no bounds."""
     on_state: bool
-    """Whether it, its heading or its table's caption names the state in which a value of the patient is."""
+    """Whether the unit, its heading or its table's caption names the state that a value of the patient indicates."""
+
+    @property
+    def all_held(self) -> frozenset[int]:
+        """Return the terms that the unit or the words above it hold."""
+        return self.own | self.headed
 
 
 def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> list[Candidate]:
+    """Return the units of ``passages`` without repeats, descriptions of the document, and units on other patients."""
     found: list[Candidate] = []
     seen: set[str] = set()
     for passage in passages:
         for unit in units(passage.text):
-            lead = found[-unit.leans] if 0 < unit.leans <= len(found) and found[-unit.leans].unit.leads else None
-            above = _above(unit, passage) + (f" {lead.unit.text}" if lead else "")
+            lead = found[-unit.leans].unit if 0 < unit.leans <= len(found) else None
+            above = _above(unit, passage) + (f" {lead.text}" if lead and lead.leads else "")
             key = "".join(unit.text.lower().split())
-            aside = is_about_document(question.text, unit, passage)
-            if key not in seen and not (aside or _of_others(question, f"{above} {unit.text}", unit, passage)):
+            if (
+                key not in seen
+                and not is_about_document(question.text, unit, passage)
+                and not _is_on_other_patients(question, unit, passage, above)
+            ):
                 seen.add(key)
-                own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
-                cells = _cells(unit)
-                first = (
-                    question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset()
-                )
-                own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
-                fits = fits_patient(question.text, cells)
-                own |= question.bounded_terms(" | ".join(cells)) if fits else frozenset[int]()
-                near = question.nearly_held(question.said_in(unit.text, above)) - own - headed
-                if any(speaks_of(f"{above} {unit.text}", group) for group in question.populations):
-                    own |= question.group
-                else:
-                    own, headed, near = own - question.group, headed - question.group, near - question.group
-                state = question.names_state(question.said_in(f"{unit.heading} {with_caption(unit)}"))
-                found.append(Candidate(unit, passage, len(found), above, own, headed, near, first, fits, state))
+                found.append(_candidate(question, unit, passage, len(found), above))
     return found
 
 
-def of_the_patient(
-    question: Question, candidates: Sequence[Candidate], others: Container[int]
-) -> tuple[set[int], set[int]]:
-    """Return the places of the units whose bounds the patient's values fulfil, and of those to leave out.
+def _candidate(question: Question, unit: Unit, passage: EvidencePassage, place: int, above: str) -> Candidate:
+    cells = _cells(unit)
+    fits = fits_patient(question.text, cells)
+    own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
+    # The header of its column may be the word without which a number tells nothing.
+    own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
+    if fits:
+        own |= question.bounded_terms(" | ".join(cells))
+    first = question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset[int]()
+    near = question.nearly_held(question.said_in(unit.text, above)) - own - headed
+    if question.names_group(f"{above} {unit.text}"):
+        own |= question.group
+    else:
+        own, headed, near = own - question.group, headed - question.group, near - question.group
+    on_state = question.names_state(question.said_in(f"{unit.heading} {with_caption(unit)}"))
+    return Candidate(unit, passage, place, above, own, headed, near, first, fits, on_state)
 
-    The first are about an asked medicine, or hold at least half as much of the question as the best unit. Bounds that
-    leave the patient out are left out beside those of the same passage; those of a medicine that was not asked for
-    always are.
+
+def fits_and_misfits(
+    question: Question, candidates: Sequence[Candidate], on_other_drugs: Container[int]
+) -> tuple[set[int], set[int]]:
+    """Return the places of the candidates with bounds that fit the patient's values, and of those to leave out.
+
+    A candidate fits if it is about an asked medicine, or holds at least half as much of the question as the best one.
+    Left out are candidates whose bounds exclude the patient, if another one of their passage fits, and all candidates
+    with bounds that are about other medicines.
     """
-    held = [sum(question.weights[term] or 1.0 for term in each.own | each.headed) for each in candidates]
-    enough = 0.0 if others else max(held, default=0.0) / 2
+    held = [sum(question.weights[term] or 1.0 for term in each.all_held) for each in candidates]
+    enough = 0.0 if on_other_drugs else max(held, default=0.0) / 2
+    bounded = [each for each in candidates if each.holds_patient is not None]
     fitting = {
         each.place
-        for each in candidates
-        if each.holds_patient and each.place not in others and held[each.place] >= enough
+        for each in bounded
+        if each.holds_patient and each.place not in on_other_drugs and held[each.place] >= enough
     }
-    alternatives = {id(each.passage) for each in candidates if each.place in fitting}
+    fitting_passages = {id(candidates[place].passage) for place in fitting}
     return fitting, {
         each.place
-        for each in candidates
-        if (each.holds_patient is False and id(each.passage) in alternatives)
-        or (each.holds_patient is not None and each.place in others)
+        for each in bounded
+        if each.place in on_other_drugs or (not each.holds_patient and id(each.passage) in fitting_passages)
     }
 
 
 def _cells(unit: Unit) -> list[str]:
-    """The text, or the cells of a row, each behind the header of its column."""
+    """Return the text, or each cell of a row after the header of its column."""
     header = unit.table.header if unit.table else ()
     if not unit.cells or len(header) != len(unit.cells):
         return [*unit.cells] or [unit.text]
     return list(map(" ".join, zip(header, unit.cells, strict=True)))
 
 
-def on_others(question: Question, candidates: Sequence[Candidate]) -> frozenset[int]:
-    """The places of units that are about no drug of the question, and about no class of it.
+def places_on_other_drugs(question: Question, candidates: Sequence[Candidate]) -> frozenset[int]:
+    """Return the places of the candidates that are about no asked drug and no class of one.
 
-    A unit is about a drug that it or the words above it name, or that its section of the passage named last. Where a
-    row of a table names one, the other rows are about other drugs. So is a unit that names another drug, or whose
-    table's caption does, below its class alone.
+    A candidate is about the drug that it or the words above it name, otherwise about the drug that its section of the
+    passage named last. If a row of a table names an asked drug, the other rows are about other drugs. A unit below the
+    name of a class is about another drug if it or its table's caption names one.
     """
-    tables = {each.unit.table for each in candidates if _named(question.subjects, each.unit.text)}
+    if not question.subjects:
+        return frozenset()
+    tables = {each.unit.table for each in candidates if _named(question.subjects, each.unit.text)} - {None}
     others: set[int] = set()
     section: tuple[int, str] | None = None
     about = False
     for place, each in enumerate(candidates):
         about = about and section == (id(each.passage), each.unit.heading)
         section = id(each.passage), each.unit.heading
-        another = (
-            each.unit.table is not None and each.unit.table in tables and not _named(question.medicines, each.above)
-        ) or (
+        other_row = each.unit.table in tables and not _named(question.medicines, each.above)
+        another = other_row or (
             _names_medicine(with_caption(each.unit)) and not _named(question.medicines or question.subjects, each.above)
         )
         if _named(question.subjects, each.unit.text) or (not another and _named(question.subjects, each.above)):
@@ -127,7 +147,7 @@ def on_others(question: Question, candidates: Sequence[Candidate]) -> frozenset[
             about = False
         if not about:
             others.add(place)
-    return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
+    return frozenset(others) if len(others) < len(candidates) else frozenset()
 
 
 def _names_medicine(text: str) -> bool:
@@ -146,7 +166,7 @@ def names_others(question: Question, unit: Unit) -> bool:
 
 
 def with_caption(unit: Unit) -> str:
-    """Return the text of a unit behind its table's caption."""
+    """Return the text of a unit after its table's caption."""
     return f"{unit.table.caption} {unit.text}" if unit.table else unit.text
 
 
@@ -155,13 +175,12 @@ def _named(names: Sequence[frozenset[str]], text: str) -> bool:
 
 
 def _above(unit: Unit, passage: EvidencePassage) -> str:
-    """The words above a unit: the document, the section, the heading, the table's caption and header."""
-    table = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
+    table = unit.table.text if unit.table else ""
     return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
 
 
-def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassage) -> bool:
-    """Return whether a unit is about other patients; for a child, also a dose not stated for children."""
+def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassage, above: str) -> bool:
+    """Return whether a unit is about other patients; for a child, that includes a dose not stated for children."""
     patients = PATIENTS_OF.get(passage.part, frozenset())
     if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
         return True
@@ -170,11 +189,12 @@ def _of_others(question: Question, text: str, unit: Unit, passage: EvidencePassa
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))
     # A statement about the asked patient may name another, such as the infant of a breastfeeding mother.
-    if any(speaks_of(unit.text, group) for group in question.populations):
+    if question.names_group(unit.text):
         return False
     if contradicts(question.text, question.asked, unit.text):
         return True
-    if any(speaks_of(text, group) for group in question.populations):
+    text = f"{above} {unit.text}"
+    if question.names_group(text):
         return False
     return contradicts(question.text, question.asked, text) or (
         bool(question.populations) and question.on_group(text) < 0

@@ -1,4 +1,4 @@
-"""Tells in which direction a question or a text goes from one medicine or state to another."""
+"""Reads the direction of a change from one medicine or state to another, in a question and in a unit."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ _ARROW: Final = re.compile(r"\s*(?:->|→)\s*")
 
 
 class Direction(NamedTuple):
-    """The places of a question's terms that name what it goes from, and what it goes to."""
+    """The question's terms that name the start and the end of a change, by their index."""
 
     start: frozenset[int] = frozenset()
     end: frozenset[int] = frozenset()
 
 
 def read_directions(question: Question, candidates: list[Candidate]) -> tuple[list[int], list[Candidate]]:
-    """Return for each unit 1, -1 or 0, as ``goes_along`` does, and the units with the ends of the asked direction.
+    """Return the result of ``goes_along`` for each candidate, and the candidates.
 
-    There a class stands for its member, and its place counts as held.
+    A unit that has the asked direction may name the class of a medicine instead. That term then counts as held.
     """
     asked = asked_direction(question)
     if asked is None:
         return [0] * len(candidates), candidates
-    along = [goes_along(question, asked, each.unit) for each in candidates]
+    directions = [goes_along(question, asked, each.unit) for each in candidates]
     ends = asked.start | asked.end
-    return along, [
-        replace(each, own=each.own | (each.near & ends)) if way > 0 else each
-        for each, way in zip(candidates, along, strict=True)
+    return directions, [
+        replace(each, own=each.own | (each.near & ends)) if direction > 0 else each
+        for each, direction in zip(candidates, directions, strict=True)
     ]
 
 
 def asked_direction(question: Question) -> Direction | None:
-    """Return the direction of a question that goes from one thing to another."""
+    """Return the direction of a question about a change from one thing to another; None for other questions."""
     parts = _BETWEEN.split(question.text)
     if len(parts) != 2 or not _CHANGE.search(question.text):
         return None
@@ -58,7 +58,7 @@ def asked_direction(question: Question) -> Direction | None:
 
 
 def goes_along(question: Question, asked: Direction, unit: Unit) -> int:
-    """Return 1 where ``unit`` goes in the ``asked`` direction, -1 where in the other, and 0 where it tells none."""
+    """Return 1 if ``unit`` has the ``asked`` direction, -1 if the reverse one, and 0 if it tells none."""
     start, end = _ends(unit)
 
     def names(text: str, places: frozenset[int]) -> bool:
@@ -71,7 +71,7 @@ def goes_along(question: Question, asked: Direction, unit: Unit) -> int:
 
 
 def _ends(unit: Unit) -> tuple[str, str]:
-    """Return from what and to what ``unit`` goes."""
+    """Return the words of ``unit`` for the start and the end of a change; both are empty if it tells none."""
     header = unit.table.header[:2] if unit.table else ()
     if len(header) == 2 and re.fullmatch(_FROM, header[0], re.IGNORECASE):
         return unit.cells[0], unit.cells[1]

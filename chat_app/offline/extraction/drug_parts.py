@@ -1,7 +1,7 @@
 """The parts of a drug record that questions ask for, and a record's label as passages to quote from.
 
-A question says "side effects" where a label's section is called warnings. The words beside each part are the other
-words by which it is asked for; they count as words of the section's heading.
+Questions say "side effects" for the label section "warnings". Each part therefore lists the words that ask for it; they
+count as words of the section's heading.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RECORD: Final = {
     BRANDS: "brand brands trade sold",
     DRUG_CLASS: "class",
 }
-"""Fields of a record, which no guideline holds."""
+"""Fields of a record that only the drug database has, with the words that ask for them."""
 RECORD_TERMS: Final = term_set(" ".join(_RECORD.values()))
 _LABEL: Final = {
     "boxed_warning": "boxed box black warning warns",
@@ -45,14 +45,14 @@ _LABEL: Final = {
     "geriatric_use": "geriatric elderly older",
     "overdosage": "overdose overdosage poisoning toxicity antidote",
 }
-"""Sections of a label with the words by which they are asked for; not all of their sentences are about them."""
+"""Sections of a label with the words that ask for them."""
 ORGAN_DOSES: Final = frozenset({"renal_dosing", "hepatic_dosing"})
 PATIENTS_OF: Final[dict[str, frozenset[Population]]] = {
     "lactation": frozenset({"breastfeeding"}),
     "pediatric_use": frozenset(YOUNG),
     "geriatric_use": frozenset({"older patients"}),
 }
-"""Sections that are about some patients alone, with the patients."""
+"""Sections about only some patients, with these patients."""
 _SECTIONS_OF: Final = {
     word: [part for part, words in _LABEL.items() if word in term_set(words)]
     for word in term_set(" ".join(_LABEL.values()))
@@ -67,25 +67,25 @@ _USED: Final = re.compile(
     r"(used?|given?|taken?|prescribed?|have|get)\b",
     re.IGNORECASE,
 )
-"""Whether something may be used: the verb only asks."""
+"""A question whether something may be used. Its verb only asks."""
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
-"""Sections on what a medicine may do; what labels say of a pair is quoted from these."""
+"""Sections on the harm a medicine may do; statements on a pair of medicines are quoted from them."""
 CAUTIONS: Final = HARMS - {"interactions"}
-"""Sections that tell who must not have a medicine, or needs care with it."""
+"""Sections on patients who must not have a medicine, or need care with it."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 
 def record_parts(question: str) -> tuple[str, ...]:
-    """The fields of a record that ``question`` asks for."""
+    """Return the fields of a record that ``question`` asks for."""
     asked = term_set(question)
     return tuple(part for part, words in _RECORD.items() if asked & term_set(words))
 
 
 def asked_sections(question: str, but: Collection[str] = ()) -> frozenset[str]:
-    """Return the sections of a label that ``question`` asks for by other terms than ``but``.
+    """Return the sections of a label that ``question`` asks for by terms other than ``but``.
 
-    A word that several sections share asks for the one that the question's other words ask for. When a medicine must
-    not be used is in its contraindications.
+    A word that several sections share asks for the one that the question's other words ask for, too. A question when a
+    medicine must not be used asks for its contraindications.
     """
     named = [_SECTIONS_OF[word] for word in term_set(question).difference(but) if word in _SECTIONS_OF]
     if _NOT_USED.search(question):
@@ -101,13 +101,13 @@ def words_of_use(question: str) -> frozenset[str]:
 
 
 def only_parts(text: str) -> bool:
-    """True when ``text`` has no words but those that name parts of a record or a label."""
+    """Return whether ``text`` has only words that name parts of a record or a label, or that ask."""
     known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), ASKING, *word_list("asking")]))
     return bool(term_set(text)) and term_set(text) <= known
 
 
 def label_passages(record: EvidenceRecord, language: Language = "en") -> list[EvidencePassage]:
-    """The label of a drug, a passage for each section, with its heading in ``language``."""
+    """Return one passage for each section of a drug's label, with its heading in ``language``."""
     remarks = "; ".join(phrases.filled(one.phrase, language, one.names, one.joint) for one in record.scope)
     name = f"{record.name} ({remarks})" if remarks else record.name
     names = " ".join((*record.names, *record.drug_classes))

@@ -1,4 +1,4 @@
-"""Numbers of a question that tell nothing without the word that they belong to."""
+"""Finds numbers of a question that mean nothing without the word beside them, such as the 4 of "stage 4"."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ _DIGIT: Final = re.compile(
     r"(?P<before>[^\W\d_][^\W_]*)\W{1,3}(?P<number>\d)\b(?![.,]\d)(?:\W{1,3}(?P<after>[^\W\d_]+))?"
 )
 NEVER: Final = re.compile(r"(?!)")
-_BEGINNING: Final = 3
-"""Letters by which a word beside a number is told in its other forms."""
+"""Matches no text."""
+_STEM_LETTERS: Final = 3
+"""Number of first letters by which a word beside a number is recognized in its other forms."""
 
 
 def numbers_beside(text: str, stems: frozenset[str]) -> dict[str, re.Pattern[str]]:
-    """Return the single digits behind the word that they belong to, each with a pattern for it beside a neighbour.
+    """Return a pattern for each number of ``text`` that must be beside its neighbour to count as held.
 
-    So are the parts of a pair such as a blood pressure. Others, as in "for 3 months", are found anywhere.
+    These are single digits that follow the word they belong to, and the two parts of a pair such as a blood pressure.
+    Other numbers, as in "for 3 months", count wherever they are.
     """
     found: dict[str, re.Pattern[str]] = {}
     for match in _DIGIT.finditer(text):
         if match["number"] in stems and _belongs(match):
-            after = rf"|{match['number']}\W{{1,3}}{_begins(match['after'])}" if match["after"] else ""
-            pattern = rf"\b(?:{_begins(match['before'])}\W{{1,3}}{match['number']}\b{after})"
+            after = rf"|{match['number']}\W{{1,3}}{_in_any_form(match['after'])}" if match["after"] else ""
+            pattern = rf"\b(?:{_in_any_form(match['before'])}\W{{1,3}}{match['number']}\b{after})"
             found[match["number"]] = re.compile(pattern, re.IGNORECASE)
     for pair in _PAIR.finditer(text):
         found |= dict.fromkeys(stems & set(pair.groups()), re.compile(rf"\b{pair[1]} ?/ ?{pair[2]}\b"))
@@ -36,7 +38,7 @@ def numbers_beside(text: str, stems: frozenset[str]) -> dict[str, re.Pattern[str
 
 
 def _belongs(match: re.Match[str]) -> bool:
-    """Return whether a number belongs to the word before it, and is not an amount of the unit behind it."""
+    """Return whether a number belongs to the word before it, and is not an amount of the unit after it."""
     amount = match["after"] and any(figure.unit for figure in figures(f"{match['number']} {match['after']}"))
     return match["before"].lower() not in word_list("stop") and not amount
 
@@ -47,6 +49,6 @@ def kind_terms(text: str) -> frozenset[str]:
     return frozenset[str]().union(*(term_set(match[0]) for match in found))
 
 
-def _begins(word: str) -> str:
+def _in_any_form(word: str) -> str:
     """Return a pattern for ``word`` in any of its forms."""
-    return rf"{word}\b" if word.isdecimal() else rf"{re.escape(word[:_BEGINNING])}\w*"
+    return rf"{word}\b" if word.isdecimal() else rf"{re.escape(word[:_STEM_LETTERS])}\w*"

@@ -1,4 +1,4 @@
-"""Opposites of which a question and a text may name one side alone: adults and children, severe and not severe."""
+"""Pairs of opposites of which a question and a text may name different sides: adults and children, severe or not."""
 
 from __future__ import annotations
 
@@ -23,24 +23,23 @@ _SIDES: Final = tuple(
 
 
 def contradicts(question: str, asked: str, text: str) -> bool:
-    """Return whether ``question`` names one side of an opposite alone, and ``text`` the other alone.
+    """Return whether ``question`` names only one side of an opposite, and ``text`` only the other.
 
     ``asked`` is the question with the translations of its words.
     """
-    sides = _asked_sides(question, asked)
-    return any(other.search(text) and not one.search(text) for one, other in sides)
+    return any(other.search(text) and not one.search(text) for one, other in _asked_sides(question, asked))
 
 
 @lru_cache(maxsize=256)
 def _asked_sides(text: str, asked: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Return the sides that ``text`` names alone, or ``asked``, which has translations, where it names none.
+    """Return each side that ``text`` names without the other, with the other side.
 
-    The translation of "nicht schwer" holds the other side's word.
+    ``asked`` decides only if ``text`` names neither side: the translation of "nicht schwer" has the word of the other.
     """
     said = ((one, other, text if one.search(text) or other.search(text) else asked) for one, other in _SIDES)
     return tuple((one, other) for one, other, words in said if one.search(words) and not other.search(words))
 
 
 def opposite_of(text: str) -> re.Pattern[str] | None:
-    """Return the pattern of the other side, when ``text`` names one side of an opposite."""
+    """Return the pattern of the other side if ``text`` names one side of an opposite."""
     return next((other for one, other in _SIDES if one.search(text)), None)

@@ -1,4 +1,4 @@
-"""Tells whether a sentence or row is on the group of patients that a question names, or on others alone."""
+"""Decides whether a sentence or row is on the group of patients that a question names, or only on others."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tools.language.vocabulary.populations import HEALTHY, states_in
 _PATIENT_COLUMN: Final = re.compile(r"\b(?:groups?|patients?|patientengruppen?|pacientes)\b", re.IGNORECASE)
 _HAS: Final = re.compile(r"\b(?:has|with|hat|mit|con|tiene) (?:an? |einer? |una? )?(\w+)", re.IGNORECASE)
 _AGED: Final = re.compile(r"\b(?:year|month|week)s?[ -]old\b|\b\w+jährig", re.IGNORECASE)
-"""An age; one in words, such as "nine-year-old", is not read, and no group is another."""
+"""An age, also one in words ("nine-year-old"), which ``patient_age`` does not read: then no group counts as another."""
 _LISTED: Final = re.compile(r",[^,.;:]*(?=, (?:or|and|oder|und|o|y) )", re.IGNORECASE)
-"""A part of an enumeration, which does not tell for whom a text is."""
+"""An inner item of an enumeration, which does not tell to whom a text applies."""
 
 
 def fits_group(question: Question, unit: Unit, section: str) -> float:
-    """Return 1 where ``unit`` is on a group of patients that ``question`` names, and -1 where on others alone.
+    """Return 1 if ``unit`` is on a group of patients that ``question`` names, -1 if only on others, otherwise 0.
 
-    A section, such as "Plaxia in adults", names a group only where it is the asked one. A row tells its patients only
-    in a table whose first column has them: others list criteria.
+    The group that a section title names, as in "Plaxia in adults", counts only if it is the asked one. A row tells its
+    patients only in a table whose first column lists patients; other tables list criteria.
     """
     text = f"{unit.heading} {unit.text}"
-    named = question.on_group(f"{section} {text}") > 0
+    named = question.names_group(f"{section} {text}")
     group = 1.0 if named else question.on_group(_LISTED.sub("", text))
     if _AGED.search(question.text) and patient_age(question.text) is None:
         return max(group, 0.0)
@@ -36,10 +36,10 @@ def fits_group(question: Question, unit: Unit, section: str) -> float:
     states = states_in(text)
     if named or states & states_in(question.asked):
         return 1.0
-    others = states if _has_more(question, section) else states - {HEALTHY}
+    others = states if _has_other_state(question, section) else states - {HEALTHY}
     return -1.0 if others and "contraindications" not in question.sections else group
 
 
-def _has_more(question: Question, section: str) -> bool:
-    """Return whether the patient has something that ``section``, the subject of a text, does not name."""
+def _has_other_state(question: Question, section: str) -> bool:
+    """Return whether the patient has a state that the title of ``section`` does not name."""
     return any(not term_set(found[1]) <= term_set(section) for found in _HAS.finditer(question.text))

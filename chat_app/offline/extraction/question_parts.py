@@ -1,4 +1,4 @@
-"""The parts of reading a question: its words in other words, its related words, and the sections it asks for."""
+"""Steps of reading a question: its synonyms, its related words, and the label sections it asks for."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from tools.language.vocabulary.related_words import related_forms
 
 
 def in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
-    """Return ``text`` with the other words for its words, and the groups of patients that it asks about."""
+    """Return ``text`` with the synonyms of its words appended, and the groups of patients that it asks about."""
     asked = " ".join([text, *(form for forms in also for form in forms)])
     populations = frozenset(populations_asked(asked))
-    # "A 3-month-old" is an infant, of whom texts speak by that word.
+    # "A 3-month-old" is an infant, and texts use that word.
     return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
 
 
-def named_in(notes: str, stems: Sequence[str]) -> frozenset[int]:
-    """Return the places of the terms that ``notes`` name, but for those of the notes' other words."""
-    words = term_set(notes) - term_set(f"{ASKING} name database")
-    return frozenset(place for place, stem in enumerate(stems) if stem in words)
+def named_in(notes: str) -> frozenset[str]:
+    """Return the terms of ``notes`` on missing medicines, except the words that such notes always use."""
+    return term_set(notes) - term_set(f"{ASKING} name database")
 
 
 def is_unread(stem: str) -> bool:
@@ -34,9 +33,9 @@ def is_unread(stem: str) -> bool:
 
 
 def sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
-    """Return the sections of a label that are asked for; with a failing organ its doses, not the usual ones.
+    """Return the label sections that are asked for; with a failing organ the doses for it, not the usual ones.
 
-    What is taken, such as milk, asks for none.
+    The terms ``partners``, such as milk taken with a medicine, ask for no section.
     """
     named = value_names(text).split()
     values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
@@ -52,9 +51,10 @@ def related_words(
     unknown: Collection[int],
     told: Mapping[str, WeightedTerm],
 ) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
-    """Return the words related to each term: a medicine's classes, and single words of other forms that are phrases.
+    """Return for each stem the related words and phrases that contain it, each with the index of the term.
 
-    One ingredient of a combination that is ``unknown`` is another medicine.
+    Related are a medicine's classes, broader words, and the single words of a form that is a phrase; the last not for
+    an ``unknown`` medicine, since one ingredient of a combination is another medicine.
     """
     found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
     of = [(term_set(name), term_set(one)) for name, one in classes]

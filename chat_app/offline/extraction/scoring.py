@@ -1,6 +1,6 @@
 """Scores each unit of the retrieved passages by how well it answers a question.
 
-The score is one linear function of the features below. ``python -m scripts.fit_extraction`` fits its weights and checks
+The score is a linear function of the features below. ``python -m scripts.fit_extraction`` fits its weights and checks
 them by cross-validation; ``docs/measurements.md`` says how the shipped ones were chosen.
 """
 
@@ -10,14 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.candidates import (
     Candidate,
+    fits_and_misfits,
     names_any,
     names_others,
-    of_the_patient,
-    on_others,
+    places_on_other_drugs,
     read_candidates,
 )
 from chat_app.offline.extraction.directions import read_directions
@@ -30,32 +31,32 @@ from tools.language.vocabulary.populations import names_children
 
 
 class Features(NamedTuple):
-    """What the score of a unit is made of; shares are of the weight of the question's terms, 0 to 1."""
+    """The features of a unit. A share is the part, 0 to 1, of the total weight of the question's terms."""
 
     own: float
-    """Share that the unit itself holds."""
+    """Share of the terms in the unit itself."""
     above: float
-    """Share that only its headings, its table's caption or header hold."""
+    """Share of the terms only in its headings, its table's caption or header."""
     near: float
-    """Share of which it or what is above it holds only a related word, such as a synonym."""
+    """Share of the terms for which it or the words above it have only a related word, such as a synonym."""
     before: float
-    """Share that only the unit before it holds: what it goes on from."""
+    """Share of the terms only in the unit before it, whose subject it may continue."""
     opening: float
-    """Share within the unit's first terms: what it is about."""
+    """Share of the terms among the unit's first ones, which tell its subject."""
     kind: float
-    """1 for a unit with what the question asks for: a time, a list's item, a recommended treatment."""
+    """1 for a unit with the kind of answer that is asked for: a time, a figure, a prohibition, a medicine."""
     row: float
-    """1 for a table's row whose first cell, which says what the row is about, holds a term of the question."""
+    """1 for a table row whose first cell, which tells its subject, holds a term of the question."""
     rank: float
-    """The place of its passage among those that were found, in tenths."""
+    """A tenth of the rank of its passage in the search results."""
     label: float
     """1 for a sentence of a label."""
     section: float
-    """1 for a sentence of a label's section in ``Question.searched_sections``."""
+    """1 for a sentence of a label section in ``Question.searched_sections``."""
     aside: float
-    """1 where the question names a drug and the unit is about none of those that it names."""
+    """1 for a unit on none of the drugs that the question names."""
     group: float
-    """1 for a unit on a group of patients that the question names, such as in pregnancy, -1 on others alone."""
+    """1 for a unit on a group of patients that the question names, such as pregnant women; -1 on other groups only."""
 
 
 WEIGHTS: Final = Features(
@@ -73,18 +74,19 @@ WEIGHTS: Final = Features(
     group=1.5,
 )
 NEAR: Final = WEIGHTS.near / WEIGHTS.own
-"""What a related word counts of the share of the question that a unit holds."""
+"""Part of a term's weight that counts as held where a unit has only a related word."""
 APPLIES: Final = 2.5
-"""Score that a unit gains whose bounds the patient's values fulfil, or that goes in the asked direction."""
+"""Bonus for a unit whose bounds fit the patient's values, or that has the asked direction."""
 ON_STATE: Final = 1.5
-"""Score that a unit gains which names the state of a value of the patient, without bounds that leave it out."""
+"""Bonus for a unit that names the state a value of the patient indicates, unless its bounds exclude the patient."""
 EVERY_TERM: Final = 1.0
-"""Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
+"""Added to each term's weight when judging whether a unit answers, so that common terms count, too."""
 _INHERITED: Final = 0.5
-"""Weight of a term from the questions before beside one of the user's last words."""
+"""Factor for the weight of a term that only earlier questions of the conversation contain."""
 _OPENING: Final = 3
+"""Number of terms with which a unit opens."""
 _MISSED: Final = term_set("missed skipped forgot forgotten")
-"""Terms of a question about a missed dose, which no usual dose answers."""
+"""Terms of a question about a missed dose. A usual dose does not answer it."""
 
 
 @dataclass(frozen=True)
@@ -93,85 +95,91 @@ class Scored(Candidate):
 
     features: Features
     held: float
-    """Share of the question that it holds with all above it."""
+    """Share of the question's terms that the unit and the words above it hold."""
     is_on_subject: bool
     """Whether it may answer, and does not only mention the subject."""
     score: float
     is_aside: bool
-    """Whether the question names a drug and this is about none of those that it names."""
+    """Whether it is about none of the drugs that the question names."""
     fits: bool
-    """Whether it gives bounds that the patient's values in the question fulfil."""
-
-    @property
-    def all_held(self) -> frozenset[int]:
-        """The places of the question's terms that it holds with all above it."""
-        return self.own | self.headed
+    """Whether it gives bounds, and the patient's values fit them."""
 
 
 def scored(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> list[Scored]:
-    """Every unit that may answer, in reading order.
+    """Return every unit that may answer, in reading order.
 
-    Left out are repeats, and what is said of other patients, or of other medicines where one is named.
+    Repeats are left out, and units about other patients, or about other medicines if the question names one.
     """
-    along, candidates = read_directions(question, read_candidates(question, passages))
-    others = on_others(question, candidates)
-    fitting, unfit = of_the_patient(question, candidates, others)
-    counts = Counter(term for each in candidates for term in each.own)
-    rare = [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
-    rarity = _shares(_newest_first(question, rare))
-    shares = _shares(_newest_first(question, _judged(question, candidates, rare)))
+    directions, candidates = read_directions(question, read_candidates(question, passages))
+    others = places_on_other_drugs(question, candidates)
+    fitting, misfits = fits_and_misfits(question, candidates, others)
+    rarity = _rarity(question, candidates)
+    rarity_shares = _shares(_with_less_inherited(question, rarity))
+    shares = _shares(_with_less_inherited(question, _judging_weights(question, candidates, rarity)))
     found: list[Scored] = []
     for each in candidates:
-        missing = bool(question.unknown) and question.unknown.isdisjoint(each.own | each.headed | each.near)
-        back = along[each.place] < 0
-        if each.place in unfit or (back and 1 in along) or ((missing or each.place in others) and names_any(each.unit)):
+        is_aside, is_reverse = each.place in others, directions[each.place] < 0
+        unknown_missing = bool(question.unknown) and question.unknown.isdisjoint(each.all_held | each.near)
+        if (
+            each.place in misfits
+            or (is_reverse and 1 in directions)
+            or ((unknown_missing or is_aside) and names_any(each.unit))
+        ):
             continue
         previous = candidates[each.place - 1] if each.place else None
-        features = _features(question, each, previous, rarity, aside=each.place in others)
-        held = sum(shares[term] for term in each.own | each.headed) + NEAR * sum(shares[term] for term in each.near)
-        score = sum(weight * value for weight, value in zip(weights, features, strict=True))
+        features = _features(question, each, previous, rarity_shares, aside=is_aside)
+        held = sum(shares[term] for term in each.all_held) + NEAR * sum(shares[term] for term in each.near)
+        score = sum(map(mul, weights, features)) + APPLIES * ((each.place in fitting) + directions[each.place])
+        if each.on_state and each.holds_patient is not False:
+            score += ON_STATE
         found.append(
             Scored(
                 **vars(each),
                 features=features,
                 held=1.0 if question.names_alone else held,
-                is_on_subject=each.place not in others and not back and _is_on_subject(question, each, shares),
-                score=score
-                + (APPLIES if each.place in fitting else 0.0)
-                + APPLIES * along[each.place]
-                + (ON_STATE if each.on_state and each.holds_patient is not False else 0.0),
-                is_aside=each.place in others,
+                is_on_subject=not is_aside and not is_reverse and _is_on_subject(question, each, shares),
+                score=score,
+                is_aside=is_aside,
                 fits=each.place in fitting,
             )
         )
     return found
 
 
-def _newest_first(question: Question, weights: Sequence[float]) -> list[float]:
-    """Return the terms' weights with less of it for those of the questions before."""
-    return [weight * (_INHERITED if place in question.inherited else 1.0) for place, weight in enumerate(weights)]
+def _rarity(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    """Return a weight for each term, which is higher the fewer ``candidates`` hold it."""
+    counts = Counter(term for each in candidates for term in each.own)
+    return [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
 
 
-def _judged(question: Question, candidates: Sequence[Candidate], rare: Sequence[float]) -> list[float]:
-    """Return the terms' weights when judging whether a unit answers: none for everyday words that nothing holds.
+def _with_less_inherited(question: Question, weights: Sequence[float]) -> list[float]:
+    """Return ``weights`` with a lower weight for the terms of earlier questions."""
+    return [weight * (_INHERITED if term in question.inherited else 1.0) for term, weight in enumerate(weights)]
 
-    Everyday words count where nothing else would be left: those name the subject ("hip replacement"). A numbered kind,
-    such as "type 1", always counts.
+
+def _judging_weights(question: Question, candidates: Sequence[Candidate], rarity: Sequence[float]) -> list[float]:
+    """Return the weight of each term for judging whether a unit answers.
+
+    Everyday words that no candidate holds weigh nothing, unless the question has only everyday words: then they name
+    the subject ("hip replacement"). A numbered kind, such as "type 1", always counts.
     """
-    given = question.weights if any(question.weights) else rare
-    idle = question.everyday.difference(*(each.own | each.headed | each.near for each in candidates))
+    given = question.weights if any(question.weights) else rarity
+    idle = question.everyday.difference(*(each.all_held | each.near for each in candidates))
     idle = idle - question.kinds if len(question.everyday) < len(question.forms) else frozenset()
     return [weight + EVERY_TERM if weight and place not in idle else 0.0 for place, weight in enumerate(given)]
 
 
 def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float]) -> bool:
-    """True for a unit that does more than mention the subject.
+    """Return whether a unit does more than mention the subject.
 
-    It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one; where the
-    question has one term, it is of the kind and on the patients that are asked for. Where more than medicines is named,
-    it holds a term that names none, and does not speak of the opposite of what is asked about. Where a dose was missed,
-    it tells of that; for a child, a label's sentence must speak of children, and not of other ages alone. A unit that
-    names only other medicines, and no class of the asked one, is about those.
+    It must hold two terms, or the weightiest term must be in the words above it or in the first cell of its row. If
+    the question has one term, the unit must be of the asked kind and on the asked patients instead. Further conditions:
+
+    - For a child, a sentence of a label must speak of children, and not only of other ages.
+    - If the question names medicines, the unit must not name only others.
+    - The unit must not be about the opposite of what is asked.
+    - If the question names more than medicines, the unit must hold one of those other terms.
+    - If a dose was missed, the unit must say so.
     """
     fits = each.holds_patient
     if question.is_on_child and each.passage.part:
@@ -182,34 +190,34 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         return False
     if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
         return False
-    if question.beyond_names and question.beyond_names.isdisjoint(each.own | each.headed | each.near):
+    if question.beyond_names and question.beyond_names.isdisjoint(each.all_held | each.near):
         return False
     missed = question.held(_MISSED)
-    if missed and missed.isdisjoint(each.own | each.headed):
+    if missed and missed.isdisjoint(each.all_held):
         return False
     if len(shares) < 2:
-        on_group = not question.populations or question.on_group(f"{each.above} {each.unit.text}") > 0
+        on_group = not question.populations or question.names_group(f"{each.above} {each.unit.text}")
         return on_group and (not question.asks_kind or question.kind_matches(each.unit))
     weightiest = max(range(len(shares)), key=shares.__getitem__)
     return len(each.own) > 1 or weightiest in each.headed | each.first
 
 
 def _only_mentions(question: Question, each: Candidate) -> bool:
-    """Return whether a unit below words on another kind of the subject holds nothing but the asked kind itself."""
+    """Return whether a unit, below a heading on another kind of the subject, holds only the terms of the asked kind."""
     return bool(question.kinds) and opposes(question.asked, each.above) and each.own <= question.kinds
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
-    """``weights`` made to add up to 1."""
+    """Scale ``weights`` to a sum of 1."""
     total = sum(weights) or 1.0
     return [weight / total for weight in weights]
 
 
 def _features(
-    question: Question, each: Candidate, previous: Candidate | None, rarity: Sequence[float], *, aside: bool
+    question: Question, each: Candidate, previous: Candidate | None, shares: Sequence[float], *, aside: bool
 ) -> Features:
     def share(terms: Iterable[int]) -> float:
-        return sum(rarity[term] for term in terms)
+        return sum(shares[term] for term in terms)
 
     follows = previous is not None and previous.passage is each.passage
     group = fits_group(question, each.unit, each.passage.section)

@@ -1,10 +1,10 @@
-"""Chooses the quotes of an answer: the best units that say something more, with what they cannot be read without."""
+"""Chooses the quotes of an answer: the best units that add something, each with the units it cannot be read without."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
@@ -16,59 +16,58 @@ from tools.language.quotable_units import term_set
 
 
 class Room(NamedTuple):
-    """What ends an answer; ``scripts.fit_extraction`` fits it, and ``docs/measurements.md`` says how it was chosen."""
+    """Limits of an answer; ``scripts.fit_extraction`` fits them, and ``docs/measurements.md`` says how."""
 
     worse: float
-    """Units that score so much less than the best one are left out."""
+    """Maximum difference to the best unit's score."""
     words: int
-    """From so many words on, only the best units are added."""
+    """Number of words after which no units beyond the best are added."""
 
 
 ROOM: Final = Room(worse=5.0, words=50)
 BEST: Final = 3
-"""So many are added whatever their length: a long one does not take the room of the next best."""
+"""Number of units that are added whatever their length, so that a long one does not exclude the next best."""
 SEVERAL: Final = 5
-"""So many where the question asks for several things, such as contraindications."""
+"""The same number if the question asks for several things, such as contraindications."""
 REPEATED: Final = 0.6
-"""Units that share more of their terms than this say the same."""
+"""Share of common terms above which two units say the same."""
 ANSWERS_FROM: Final = 0.625
-"""Share of the question that a quote with its headings must hold to count as an answer; fitted, see measurements.md."""
+"""Minimum share of the question's terms that a quote with its headings must hold to count as an answer; fitted."""
 LIST_WORDS: Final = 80
-"""Words up to which the items of a list follow the line that leads into it."""
+"""Maximum number of words of a list with the line that leads into it."""
 OF_PATIENTS: Final = frozenset({*ORGAN_DOSES, *PATIENTS_OF, "pregnancy"})
-"""Sections of a label that are about some patients alone."""
+"""Sections of a label about only some patients."""
 RELATED_FROM: Final = 0.15
-"""Share of the question from which a unit is quoted beside others; less are common words of an unrelated unit."""
+"""Minimum share of the question's terms in a quote. A unit with less has only common words of the question."""
 UNRELATED: Final = 2
-"""So many are quoted where all hold less."""
+"""Number of units that are quoted if all hold less."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The quotes of an answer, best first; ``answers`` is False where they are only the closest that was found.
-
-    ``shares_terms`` tells whether any unit holds a term of the question, quoted or not. ``warnings`` are what labels
-    warn of in the patient's state.
-    """
+    """The quotes of an answer, best first."""
 
     quotes: tuple[Scored, ...] = ()
     answers: bool = False
+    """Whether the quotes answer the question; otherwise they are only the closest that was found."""
     shares_terms: bool = False
+    """Whether any unit, quoted or not, holds a term of the question."""
     warnings: tuple[Quote, ...] = ()
+    """Warnings of labels for the patient's state."""
     says_more: bool = False
-    """Whether another sentence beside the best quote would answer as well."""
+    """Whether the passage of the best quote has another unit that would answer as well."""
 
     def on_subject(self) -> Selection:
-        """Return the selection without the quotes that only mention the subject, unless one of them answers."""
+        """Return the selection without quotes that only mention the subject, unless the selection answers."""
         return self if self.answers else replace(self, quotes=tuple(one for one in self.quotes if one.is_on_subject))
 
 
 def select(
     question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS, *, doses: bool = True
 ) -> Selection:
-    """Choose the best units of ``passages``, only those without an amount where ``doses`` is false.
+    """Choose the best units of ``passages``; if ``doses`` is false, only among those without an amount.
 
-    None are chosen when no unit holds a term of the question.
+    The selection is empty if no unit holds a term of the question.
     """
     found = scored(question, passages, weights)
     return chosen_of(question, [each for each in found if doses or not has_amount(each.unit.text)])
@@ -82,17 +81,24 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
     titles_alone = not any(each.features.own or each.unit.table or each.features.group > 0 for each in sharing)
     quotes = () if titles_alone else _quotes(question, sharing, everything, room)
     if not quotes:
-        # Titles alone hold a word of the question, or lines that lead into nothing: these are the closest passages.
+        # Only titles hold a word of the question, or lines that lead into a list without items.
         return Selection(tuple(sorted(sharing, key=lambda each: -each.score)[:UNRELATED]), shares_terms=True)
-    answers = any(each.is_on_subject and each.held >= ANSWERS_FROM for each in quotes)
-    warnings = ((one.unit, one.passage) for one in everything if _warns(question, one))
     beside = (one for one in sharing if one.passage is quotes[0].passage and one not in quotes)
-    more = any(one.is_on_subject and one.held >= ANSWERS_FROM for one in beside)
-    return Selection(quotes, answers, True, tuple(warnings), more)
+    return Selection(
+        quotes,
+        answers=any(map(_answers, quotes)),
+        shares_terms=True,
+        warnings=tuple((one.unit, one.passage) for one in everything if _warns(question, one)),
+        says_more=any(map(_answers, beside)),
+    )
+
+
+def _answers(each: Scored) -> bool:
+    return each.is_on_subject and each.held >= ANSWERS_FROM
 
 
 def _warns(question: Question, each: Scored) -> bool:
-    """Return whether a label warns of using its medicine in the state that the question tells of."""
+    """Return whether a label warns of using its medicine in the circumstances of the question's patient."""
     if each.passage.part not in {"boxed_warning", "contraindications"} or each.holds_patient is False:
         return False
     weights = {place: question.weights[place] or 1.0 for place in question.circumstances}
@@ -102,12 +108,12 @@ def _warns(question: Question, each: Scored) -> bool:
 def _quotes(
     question: Question, sharing: Sequence[Scored], everything: Sequence[Scored], room: Room
 ) -> tuple[Scored, ...]:
-    """Return the best of the units ``sharing`` terms with the question, with those of ``everything`` they need."""
+    """Return the best of the units ``sharing`` terms with the question, each with the units it needs."""
     ranked = sorted(sharing, key=lambda each: -each.score)
-    # On a medicine, units with a bound that the patient's values fulfil come first if they score well enough.
-    doses = bool(question.subjects)
-    enough = next((each for each in ranked if doses and each.fits), ranked[0]).score - room.worse
-    ranked.sort(key=lambda each: not (doses and each.fits and each.score >= enough))
+    # If a medicine is asked about, units with bounds that fit the patient come first if they score well enough.
+    fitting = {each.place for each in ranked if question.subjects and each.fits}
+    enough = next((each for each in ranked if each.place in fitting), ranked[0]).score - room.worse
+    ranked.sort(key=lambda each: each.place not in fitting or each.score < enough)
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
@@ -134,10 +140,11 @@ def _quotes(
 def _on_patients(
     question: Question, ranked: Sequence[Scored], chosen: Mapping[int, Scored], placed: Mapping[int, Scored], words: int
 ) -> dict[int, Scored]:
-    """Return what each label says first of the asked patients if nothing of it was chosen, and the rest of a section.
+    """Return the statements on the asked patients that an answer must not leave out, with the units they need.
 
-    So is a guideline's first prohibition for them. A boxed warning on these patients is always quoted, and an asked
-    section on them whole within ``words``: each of its sentences has its own bounds.
+    - Every boxed warning on these patients.
+    - The first statement of each label on them, and the first prohibition for them, if none of these was chosen.
+    - The whole of an asked section on them within ``words``, since each of its sentences has its own bounds.
     """
     on_patients = [each for each in (*chosen.values(), *ranked) if _is_on_patients(question, each)]
     said = [each for each in on_patients if each.place in chosen or each.passage.part == "boxed_warning"]
@@ -155,36 +162,35 @@ def _on_patients(
 
 
 def _forbids_patients(question: Question, each: Scored) -> bool:
-    """Return whether ``each`` is a guideline's prohibition of a medicine for the asked patients and subject.
+    """Return whether ``each`` forbids a medicine for the asked patients.
 
-    In the state that a value tells of, it is one whatever else is asked, and in a label as well.
+    A prohibition in a state that a value of the patient indicates always counts. Others count in guidelines only, and
+    only if they answer the question.
     """
     if each.is_aside or each.holds_patient is False:
         return False
     if question.forbids_in_state(each.unit):
         return True
-    if each.passage.part or not each.is_on_subject:
-        return False
-    return each.features.group > 0 and each.held >= ANSWERS_FROM and question.forbids(each.unit)
+    return not each.passage.part and each.features.group > 0 and _answers(each) and question.forbids(each.unit)
 
 
 def _is_on_patients(question: Question, each: Scored) -> bool:
-    """Return whether the label of an asked medicine says ``each`` of the patients that are asked about."""
+    """Return whether ``each`` is what the label of an asked medicine says about the asked patients."""
     if each.is_aside or not (question.medicines and each.passage.part):
         return False
     return each.features.group > 0 or each.passage.part in question.sections & OF_PATIENTS
 
 
 def _with_items(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
-    """Return the line that leads into a list with its items, as many as ``LIST_WORDS`` allow; nothing without items."""
+    """Return the line that leads into a list and as many items as ``LIST_WORDS`` allow; nothing if no item fits."""
     items = [one for one in everything if one.passage is each.passage and one.unit.leans == one.place - each.place > 0]
-    ends = accumulate((one.unit.words for one in items), initial=each.unit.words)
-    fitting = [one for one, end in zip(items, islice(ends, 1, None), strict=True) if end <= LIST_WORDS]
+    lengths = accumulate((one.unit.words for one in items), initial=each.unit.words)
+    fitting = [one for one, length in zip(items, list(lengths)[1:], strict=True) if length <= LIST_WORDS]
     return [each, *fitting] if fitting else []
 
 
 def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:
-    """A unit with the one it leans on or limits, and the exception that follows it."""
+    """Return a unit with the one it leans on or limits, and with the exception that follows it."""
     back = each.unit.leans or int(each.unit.limits)
     before, after = placed.get(each.place - back), placed.get(each.place + 1)
     leads = [before] if before and back and before.passage is each.passage else []
@@ -193,7 +199,7 @@ def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:
 
 
 def _repeats(question: Question, each: Scored, chosen: Iterable[Scored]) -> bool:
-    """Return whether a chosen unit has nearly the same terms, and all that the question asks for."""
+    """Return whether a chosen unit has nearly the same terms, all figures of this one and the same question terms."""
     own = term_set(each.unit.text)
     figures = {term for term in own if term[0].isdecimal()}
     others = (term_set(one.unit.text) for one in chosen)

@@ -1,8 +1,8 @@
 """Decides which declared functions a question needs, and fills their arguments from it.
 
-Functions are known by their schema, not by their name: one that takes a question searches documents, one that takes
-a drug's name searches drugs, one that takes several compares them, and any other is called when the question names
-what it does.
+A function's schema, not its name, tells what it does: one that takes a question searches documents, one that takes a
+drug's name searches drugs, one that takes several names compares them. Any other is called if the question names what
+it does.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _ABOUT_OTHERS: Final = re.compile(
     r"(?=.*\b(?:no|nunca|evit\w+|contraindi\w+|incompatib\w+|peligros\w+)\b)(?=.*\b(?:con|junt[oa]s?|tomando)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Asks what may not be taken with a medicine."""
+"""Matches a question what may not be taken with a medicine."""
 _MOST_CALLS: Final = 8
-"""Calls of functions that are neither a search nor a look-up."""
+"""Maximum number of calls of functions that do not search."""
 
 
 def kind_of_function(function: FunctionToolIn) -> FunctionKind:
@@ -59,9 +59,9 @@ def kind_of_function(function: FunctionToolIn) -> FunctionKind:
 
 
 def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = False) -> list[Call]:
-    """Return the first calls that ``question`` needs; with ``forced`` at least one when any function is declared.
+    """Return the first calls that ``question`` needs; with ``forced`` at least one if any function is declared.
 
-    Every document search and one drug search get the whole question: the drug database finds the names in it.
+    Every document search and one drug search get the whole question. The drug database finds the names in it.
     """
     asked, catalogues = library_question(question), _of_kind("catalogue", functions)
     if asked and catalogues:
@@ -73,19 +73,20 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
     calls = [Call(function.name, given) for function in named for given in fill_each(function, question)]
     if calls:
         return calls[:_MOST_CALLS]
-    # Of several functions that look one drug up, the one that searches knows most spellings and fields.
+    # Of several functions that take a drug's name, a search knows most spellings and fields.
     drugs = sorted(_of_kind("drugs", functions), key=lambda function: "search" not in function.name.lower())
     searches = [_call(function, question, question) for function in (*_of_kind("documents", functions), *drugs[:1])]
     return searches or [Call(function.name, fill(function, question)) for function in functions[:1] if forced]
 
 
 def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionToolIn]) -> list[Call]:
-    """Return the check of the drugs that the question names: two or more, or one when it asks about others.
+    """Return the call that checks the named drugs for interactions, if any.
 
-    A class, a food, a herb or a drug without a record is checked with the others; after an overdose one alone is not.
+    It needs two names, or one if the question asks what may not be taken with it and no pair was checked yet. Classes,
+    foods, herbs and drugs without a record are checked, too.
     """
     also = [name for lookup in evidence.lookups for name in lookup.also_named]
-    # Another name is checked as it was typed: an abbreviation may mean several drugs.
+    # A synonym is checked as it was typed, since an abbreviation may mean several drugs.
     named = (record.matched_on if record.matched == "synonym" else record.name for record in evidence.named)
     names = list(dict.fromkeys([*named, *also]))
     needed = 1 if _ABOUT_OTHERS.search(question) and not evidence.pairs else 2
@@ -118,7 +119,7 @@ def _properties(function: FunctionToolIn) -> dict[str, Json]:
 
 
 def _words_of(name: str) -> str:
-    """Return what a function is called after: the weather for ``get_weather2``."""
+    """Return the words of a function's name: "get weather" for ``get_weather2``."""
     return " ".join(re.split(r"[_\W\d]+|(?<=[a-z])(?=[A-Z])", name))
 
 

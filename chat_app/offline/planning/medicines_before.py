@@ -20,16 +20,16 @@ ADDED: Final = re.compile(
     r"|^\s*(?:with|plus|alongside|mit|con)\b",
     re.IGNORECASE,
 )
-"""Says that something is added to the question before, such as a second medicine."""
+"""Words that add something to the question before, such as a second medicine."""
 BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNORECASE)
 """A preposition before the new medicine: after "A and B", "with C" may replace A or B."""
 IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)
 
 
 def subjects(before: str, evidence: Evidence, *, beside: bool = True) -> tuple[str, ...]:
-    """Return the drugs and classes that ``before`` names, in its own words; a name may be German or Spanish there.
+    """Return the drugs and classes of ``evidence`` as ``before`` names them, which may be in German or Spanish.
 
-    What the search found ``beside`` drugs, such as a food, is left out on demand.
+    With ``beside``, also what the search found besides drugs, such as a food.
     """
     records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
     names = [re.sub(r"\s*\(.*", "", name) for record in records for name in (record.matched_on, record.name)]
@@ -41,10 +41,10 @@ def subjects(before: str, evidence: Evidence, *, beside: bool = True) -> tuple[s
 
 
 def taken_out(before: str, rest: str, known: Sequence[str], *, one: bool) -> Sequence[str]:
-    """Return the medicines of ``before`` that those of ``rest`` take the place of.
+    """Return the medicines of ``before`` that those of ``rest`` replace.
 
-    ``one`` tells whether ``rest`` names one alone. It takes the place of one, of several that of its own class: beside
-    medicines of other classes it is added.
+    ``one`` tells whether ``rest`` names a single medicine. Of several medicines it replaces the one of its own class;
+    if there is none of its class, it is added.
     """
     added = ADDED.search(BESIDE.sub("", rest)) or (BESIDE.match(rest) and len(known) < 2)
     if added or not one:
@@ -55,7 +55,10 @@ def taken_out(before: str, rest: str, known: Sequence[str], *, one: bool) -> Seq
 
 
 def _likeness(one: str, other: str) -> tuple[int, int]:
-    """Return how many narrowest and how many wider classes two texts have medicines of; what they risk is no class."""
+    """Return how many of their medicines' narrowest classes, and how many of all classes, two texts share.
+
+    A shared risk, such as bleeding, does not count as a class.
+    """
     known, risks = label_terms(), {risk.group for risk in RISKS.values()}
     first, second = (
         {*known.members_in(text), *(name for word in text.split() for name in _generic(word))} for text in (one, other)
@@ -65,7 +68,7 @@ def _likeness(one: str, other: str) -> tuple[int, int]:
 
 
 def _generic(word: str) -> tuple[str, ...]:
-    """Return the medicine that ``word`` names, in English: a brand, or a German or Spanish name."""
+    """Return the English generic names for ``word``, which may be a brand or a German or Spanish name."""
     name = known_name(word)
     alias = aliases().name(name)
     return (name, *(alias.names if alias else ()))

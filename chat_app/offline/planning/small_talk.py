@@ -24,19 +24,19 @@ _ANSWERS: Final[Mapping[str, str]] = {
     "agreement": phrases.NEXT,
     "interjection": phrases.NEXT,
 }
-"""The answer to each kind; of a message of several kinds the first one here is answered."""
+"""The answer to each kind. A message of several kinds gets the first of their answers."""
 _WHOLE: Final = frozenset({"about", "why"})
-"""Kinds that are small talk only where the message says nothing else."""
+"""Kinds that are small talk only if the message says nothing else."""
 _STRONG: Final = frozenset({"thanks", "greeting", "interjection"})
-"""Kinds that a question may follow without a sign; "good" or "again" may be its first word."""
+"""Kinds after which a question needs no punctuation. Other phrases, such as "good", may be its first word."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_SIGN: Final = re.compile(r"\s*(?:[,.;:!?…–—-]|\n|$)")
+_PUNCTUATION: Final = re.compile(r"\s*(?:[,.;:!?…–—-]|\n|$)")
 _LONGEST: Final = 8
-"""Words of the longest phrase before a question."""
+"""Maximum number of words of a phrase."""
 
 
 def small_talk(message: str) -> str:
-    """Return the answer to a message that asks for no source; empty where it may ask for one."""
+    """Return the answer to a message that needs no source; empty if it may need one."""
     kinds, rest = _opening(message)
     whole = _kinds().get(fold_name(rest), {})
     if rest and not _WHOLE & whole.keys():
@@ -55,7 +55,7 @@ def without_courtesy(message: str) -> str:
 
 @cache
 def _kinds() -> Mapping[str, Mapping[str, Language | None]]:
-    """Return for each folded phrase its kinds, each with its language; None where several have it."""
+    """Return for each folded phrase its kinds, each with its language, or with None if several languages have it."""
     listed: dict[str, dict[Language, list[str]]] = orjson.loads(
         (resources.files("chat_app.offline") / "small_talk.json").read_bytes()
     )
@@ -69,21 +69,20 @@ def _kinds() -> Mapping[str, Mapping[str, Language | None]]:
 
 
 def _opening(message: str) -> tuple[list[Mapping[str, Language | None]], str]:
-    """Return the kinds of the phrases with which ``message`` opens, and the rest of it."""
+    """Return the kinds of the phrases with which ``message`` opens, and the rest of the message."""
     words = list(_WORD.finditer(message))
     kinds: list[Mapping[str, Language | None]] = []
     at = end = 0
     while at < len(words):
         sizes = range(min(_LONGEST, len(words) - at), 0, -1)
-        phrase = ((size, fold_name(message[words[at].start() : words[at + size - 1].end()])) for size in sizes)
-        size, known = next(
-            ((size, named) for size, text in phrase if (named := _kinds().get(text, {})).keys() - _WHOLE), (0, {})
-        )
+        texts = ((size, fold_name(message[words[at].start() : words[at + size - 1].end()])) for size in sizes)
+        openings = ((size, _kinds().get(text, {})) for size, text in texts)
+        size, known = next((found for found in openings if found[1].keys() - _WHOLE), (0, {}))
         if not size or ("filler" in known and not kinds):
             break
         kinds.append(known)
         at += size
-        if _STRONG & known.keys() or _SIGN.match(message, words[at - 1].end()):
+        if _STRONG & known.keys() or _PUNCTUATION.match(message, words[at - 1].end()):
             end = at
     if end == len(words):
         return kinds, ""

@@ -11,13 +11,13 @@ from starlette.exceptions import HTTPException
 
 Json = dict[str, Any]
 BRANCH: Final = "~"
-"""First character of the tag of a union's branch. Pydantic puts tags into an error's location; no field begins so."""
+"""First character of the tags of union branches, which pydantic adds to the location of errors. No field has it."""
 _PLAIN_STRING = "str"
-"""Pydantic's location of an error in the first branch of a union of text and list."""
+"""The step that pydantic adds to the location of an error in the text branch of a union of text and list."""
 
 
 class ApiError(HTTPException):
-    """An error response; ``headers`` are sent with it, such as ``Retry-After``."""
+    """An error response, with ``headers`` such as ``Retry-After``."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ def invalid(message: str, param: str, code: str = "invalid_value") -> ApiError:
 
 
 def from_validation(errors: Sequence[ErrorDetails]) -> ApiError:
-    """Return the first of pydantic's errors in OpenAI's format."""
+    """Convert the first of pydantic's errors to OpenAI's format."""
     first = errors[0]
     param = _path(first["loc"])
     match first["type"]:

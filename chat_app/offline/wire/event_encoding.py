@@ -1,6 +1,6 @@
-"""Output items as stream events, and events as bytes.
+"""Turns output items into stream events, and events into bytes.
 
-An item's events follow from the item alone, so a stored response is replayed with the same events and numbers.
+The events depend only on the items, so that a stored response is replayed with the same events and numbers.
 """
 
 import re
@@ -15,11 +15,11 @@ from chat_app.offline.wire.objects import usage
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 TERMINAL: Final = frozenset({"completed", "incomplete", "failed"})
 _WORD = re.compile(r"\s*\S+(?:(?:\s*\[\d+\])+\s*)?|\s+$")
-"""A word with the citations after it and the space that ends them: an answer that is stopped keeps its last source."""
+"""A word with the citations after it and the space that ends them, so that a stopped answer keeps its last citation."""
 
 
 def encode(event: Json) -> bytes:
-    """Encode one server-sent event, to be written in one piece."""
+    """Encode one server-sent event."""
     kind: str = event["type"]
     return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n"
 
@@ -30,7 +30,7 @@ def data_of(frame: bytes) -> bytes:
 
 
 def words(text: str) -> list[str]:
-    """Split ``text`` before the white space of each word that cites nothing; the pieces joined are ``text``."""
+    """Split ``text`` into words with the white space before them and the citations after them."""
     return _WORD.findall(text)
 
 

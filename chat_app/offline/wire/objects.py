@@ -1,4 +1,4 @@
-"""Objects that the server sends: ids, responses with all fields, output items, token counts."""
+"""Makes the objects that the server sends: ids, responses with all fields, output items, token counts."""
 
 import base64
 import re
@@ -11,11 +11,11 @@ from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn, SchemaFormat
 from chat_app.offline.wire.wire_items import InputItem, MessageIn
 
-_WITHOUT: Final[dict[str, Json]] = {
+_PART_DEFAULTS: Final[dict[str, Json]] = {
     "output_text": {"annotations": [], "logprobs": []},
     "input_image": {"detail": "auto"},
 }
-"""What a part of a message has where its sender left it out."""
+"""Fields of a message part that the sender may leave out."""
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
@@ -35,7 +35,7 @@ def count_tokens(text: str) -> int:
 
 
 def read_tokens(items: Iterable[Json], instructions: str) -> int:
-    """Count the tokens that a model is given to read."""
+    """Count the tokens that the model reads."""
     return sum(count_tokens(text_of(item)) for item in items) + count_tokens(instructions)
 
 
@@ -96,8 +96,7 @@ def response_object(request: CreateResponse) -> Json:
 def _tool(tool: Any) -> Json:
     body: Json = tool.model_dump(exclude_none=True)
     if isinstance(tool, FunctionToolIn):
-        strict = True if tool.strict is None else tool.strict
-        return body | {"description": tool.description, "parameters": tool.parameters, "strict": strict}
+        body |= {"description": tool.description, "parameters": tool.parameters, "strict": tool.strict is not False}
     return body
 
 
@@ -120,7 +119,7 @@ def function_call_item(name: str, arguments: str) -> Json:
 
 
 def reasoning_item(summary: str, *, sealed: bool) -> Json:
-    """Return a reasoning item, with the opaque string that clients send back if nothing is stored."""
+    """Return a reasoning item; ``sealed`` adds the opaque string that clients send back if nothing is stored."""
     item: Json = {"type": "reasoning", "id": new_id("rs"), "summary": [{"type": "summary_text", "text": summary}]}
     return item | {"encrypted_content": base64.b64encode(summary.encode()).decode()} if sealed else item
 
@@ -150,7 +149,7 @@ def usage(input_tokens: int, output: list[Json]) -> Json:
 
 
 def text_of(item: Json) -> str:
-    """Return the text of any item, which the model reads and whose tokens count."""
+    """Return the text of an item that the model reads."""
     match item.get("type", "message"):
         case "message":
             return text_of_content(item.get("content", ""))
@@ -183,7 +182,7 @@ def stored_item(item: InputItem) -> Json:
     if isinstance(item, MessageIn):
         kind = "output_text" if item.role == "assistant" else "input_text"
         parts = [{"type": kind, "text": item.content}] if isinstance(item.content, str) else body["content"]
-        body["content"] = [_WITHOUT.get(part["type"], {}) | part for part in parts]
+        body["content"] = [_PART_DEFAULTS.get(part["type"], {}) | part for part in parts]
     if item.type in {"message", "function_call", "function_call_output"}:
         body["status"] = body.get("status") or "completed"
     if item.type == "reasoning":

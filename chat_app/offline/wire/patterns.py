@@ -1,7 +1,8 @@
-r"""Regular expressions of JSON schemas: those of Python's ``re`` without look-around, matched in linear time.
+r"""Matches the regular expressions of JSON schemas in linear time.
 
-OpenAI accepts a pattern when Python's ``re`` reads it and it holds no look-around. Here such a pattern is rewritten for
-an engine whose time is linear in the text. As in ECMA-262, ``\w``, ``\d`` and ``\b`` mean ASCII, ``$`` only the end.
+OpenAI accepts a pattern if Python's ``re`` can read it and it has no look-around. Such a pattern is rewritten here for
+an engine whose time is linear in the text. As in ECMA-262, ``\w``, ``\d`` and ``\b`` mean ASCII, and ``$`` only matches
+the end.
 """
 
 import re
@@ -13,15 +14,15 @@ from typing import Any, Final
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-# The standard library's own reading of a pattern has no public name.
+# The parser of the standard library has no public name.
 _parser: Any = import_module("re._parser")
 _LONGEST: Final = 2_000
 _SMALLEST_SIZE: Final = 400
 _RANGE_SIZE: Final = 3
 _WIDE_SIZE: Final = 15
-"""Added for a class with characters beyond ASCII: UTF-8 writes them as several sequences."""
+"""Additional size of a class with characters beyond ASCII, which are several byte sequences in UTF-8."""
 _FOLDED_SIZE: Final = 4_000
-"""Added for a range beyond ASCII whose case is ignored: the engine looks up each of its letters."""
+"""Additional size of a range beyond ASCII whose case is ignored, since the engine looks up each letter."""
 _CATEGORIES: Final = {
     "CATEGORY_DIGIT": ("[0-9]", _RANGE_SIZE),
     "CATEGORY_NOT_DIGIT": ("[^0-9]", _WIDE_SIZE),
@@ -41,14 +42,14 @@ _PLACES: Final = {
 _FLAGS: Final = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL))
 _TOO_LARGE: Final = "a pattern is too large or too deep"
 Part = tuple[Any, Any]
-"""A part of a pattern as the standard library reads it: its name and its argument."""
+"""A parsed part of a pattern: its name and its argument."""
 
 
 @lru_cache(maxsize=1)
 def matcher(pattern: str) -> SchemaValidator:
-    """Return a validator of strings that hold ``pattern``, in time linear in their length.
+    """Return a validator for strings that match ``pattern``, whose time is linear in their length.
 
-    Raises ``ValueError`` when the pattern is not supported.
+    Raises ``ValueError`` if the pattern is not supported.
     """
     text, _ = _rewritten_pattern(pattern)
     try:
@@ -58,15 +59,15 @@ def matcher(pattern: str) -> SchemaValidator:
 
 
 def pattern_size(pattern: str) -> int:
-    """Return an upper bound on the compiled size of ``pattern``: about 0.7 µs and 100 bytes a unit.
+    """Return an upper bound on the compiled size of ``pattern``; a unit costs about 0.7 µs and 100 bytes.
 
-    Raises ``ValueError`` when the pattern is not supported.
+    Raises ``ValueError`` if the pattern is not supported.
     """
     return _SMALLEST_SIZE + _rewritten_pattern(pattern)[1]
 
 
 def parsed(pattern: str) -> Any:
-    """Return the parts of ``pattern`` as Python reads them. Raises ``ValueError`` when it cannot, or it is too long."""
+    """Parse ``pattern`` with Python's parser. Raises ``ValueError`` if it is invalid or too long."""
     if len(pattern) > _LONGEST:
         raise ValueError(_TOO_LARGE)
     try:
@@ -90,7 +91,7 @@ def _rewritten_pattern(pattern: str) -> tuple[str, int]:
 
 
 def _rewritten(parts: Iterable[Part], *, folds: bool) -> tuple[str, int]:
-    """Return parts that follow each other for the other engine, and their size; ``folds`` when case is ignored."""
+    """Return successive parts in the syntax of the linear engine, and their size; ``folds`` ignores case."""
     each = [_rewritten_part(str(name), argument, folds=folds) for name, argument in parts]
     return "".join(text for text, _ in each), sum(size for _, size in each)
 

@@ -1,7 +1,7 @@
 """Validated request bodies of ``/v1/responses``.
 
 The fields are those of OpenAI's description. Parameters that an extractive model cannot use (temperature, top_p) are
-validated and echoed. Unknown parameters are refused.
+validated and echoed. Unknown parameters are rejected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, Open, given
 from chat_app.offline.wire.wire_items import Input
 
 _DEEPEST: Final = 150
-"""Levels of a request: ``orjson`` writes no more than 254."""
+"""Maximum number of levels of a request; ``orjson`` writes no more than 254."""
 
 
 class FunctionToolIn(Open):
@@ -75,7 +75,7 @@ class FileSearchToolIn(Open):
 
 
 class OtherTool(Open):
-    """A hosted tool that this server does not have: accepted and echoed, never used."""
+    """A hosted tool that this server does not have. It is accepted and echoed, but never used."""
 
     type: Literal[
         "web_search",
@@ -141,7 +141,7 @@ ToolChoice = Annotated[
 
 
 def named_tools(choice: ToolChoice | None) -> set[tuple[str, str]]:
-    """Return the type and the name, or no name, of each tool that ``choice`` names."""
+    """Return the type and the name, which may be empty, of each tool that ``choice`` names."""
     named = choice.tools if isinstance(choice, AllowedTools) else []
     if isinstance(choice, NamedToolChoice):
         named = [choice.model_dump()]

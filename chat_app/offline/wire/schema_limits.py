@@ -1,7 +1,7 @@
-"""Refuses JSON schemas that are malformed or too large to read, or whose patterns are.
+"""Rejects JSON schemas that are malformed or too large, or that have such patterns.
 
-The schemas of one request share one limit. Whether a value can be filled in is tried by ``schema_filling``. Those of
-strict tools and formats are held to the limits of OpenAI's structured outputs:
+The schemas of one request share one limit. ``schema_filling`` checks whether a schema can be filled. For strict tools
+and formats, the limits of OpenAI's structured outputs apply:
 https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
 """
 
@@ -31,7 +31,7 @@ _MAPS: Final = ("properties", "$defs", "definitions", "patternProperties")
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _COUNTED: Final = ("Items", "Length", "Properties", "Contains")
 _MOST_PATTERN_SIZE: Final = 200_000
-"""The compiled size of all different patterns of a request: about 0.15 s and 20 MB."""
+"""Maximum compiled size of all different patterns of a request: about 0.15 s and 20 MB."""
 _LONG_ENUM: Final = 250
 _MOST_OF_STRICT: Final = {
     "properties": 5_000,
@@ -44,7 +44,7 @@ _MOST_CHARACTERS_OF_LONG_ENUM: Final = 15_000
 
 @dataclass(slots=True)
 class _Left:
-    """What the schemas of a request may still take."""
+    """The rest of the limits that the schemas of a request share."""
 
     parts: int = MOST_PARTS
     pattern_size: int = _MOST_PATTERN_SIZE
@@ -70,7 +70,7 @@ _LEFT: ContextVar[_Left | None] = ContextVar("_LEFT", default=None)
 
 @contextmanager
 def one_limit() -> Generator[None]:
-    """Let all schemas that are checked inside share one limit."""
+    """Share one limit between all schemas that are checked in the ``with`` block."""
     token = _LEFT.set(_Left())
     try:
         yield
@@ -79,7 +79,7 @@ def one_limit() -> Generator[None]:
 
 
 def at_reference(root: Json, reference: str) -> Json:
-    """Return the part of ``root`` that a reference such as ``#/$defs/name`` names; empty when there is none."""
+    """Return the part of ``root`` that a reference such as ``#/$defs/name`` names; empty if there is none."""
     node: Any = root
     for step in filter(None, reference[1:].split("/")):
         node = node.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(node, dict) else {}
@@ -87,7 +87,7 @@ def at_reference(root: Json, reference: str) -> Json:
 
 
 def check_schema(root: Json) -> Json:
-    """Return ``root``. Raises ``ValueError`` when a keyword has the wrong type, or the schema is too large."""
+    """Return ``root``. Raises ``ValueError`` if a keyword has the wrong type, or the schema is too large."""
     left = _LEFT.get() or _Left()
     references: set[str] = set()
     checked: set[int] = set()
@@ -107,7 +107,7 @@ def check_schema(root: Json) -> Json:
             left.take_pattern(node["pattern"])
         if "$ref" in node and node["$ref"] not in references:
             references.add(node["$ref"])
-            # It may name a part that no keyword of a schema contains.
+            # The reference may name a part outside of all keywords.
             waiting.insert(0, (at_reference(root, node["$ref"]), 1))
         waiting += ((part, depth + 1) for part in children_of(node))
     merged: dict[str, int] = {}
@@ -120,7 +120,7 @@ def check_schema(root: Json) -> Json:
 
 
 def _merged_parts(root: Json, node: Json, known: dict[str, int], inside: tuple[str, ...]) -> int:
-    """Return the number of parts that ``node`` is merged of, by ``$ref`` and ``allOf``."""
+    """Return the number of parts from which ``node`` is merged by ``$ref`` and ``allOf``."""
     parts = 1 + sum(
         _merged_parts(root, part, known, inside) for part in node.get("allOf", ()) if isinstance(part, dict)
     )
@@ -179,12 +179,12 @@ _FORMS: Final[dict[str, Any]] = {
 _KEYWORDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     key: TypeAdapter(form, config=ConfigDict(strict=True)) for key, form in _FORMS.items()
 }
-"""The form that the value of each keyword has."""
+"""The validator of the value of each keyword."""
 _BOUNDS: Final = (("minimum", "maximum"), *((f"min{what}", f"max{what}") for what in _COUNTED))
 
 
 def check_strict(schema: Json) -> None:
-    """Raise ``ValueError`` when a schema that ``check_schema`` has accepted is larger than a strict one may be."""
+    """Raise ``ValueError`` if a schema that ``check_schema`` has accepted is too large for a strict one."""
     found: Counter[str] = Counter()
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     while waiting:
@@ -202,7 +202,7 @@ def check_strict(schema: Json) -> None:
 
 
 def _sizes(node: Json) -> dict[str, int]:
-    """Return what a part of a schema has of each kind that is limited."""
+    """Return the size of a part of a schema for each limit in ``_MOST_OF_STRICT``."""
     properties, enum = node.get("properties", {}), node.get("enum", [])
     if len(enum) > _LONG_ENUM and _characters(enum) > _MOST_CHARACTERS_OF_LONG_ENUM:
         raise ValueError(
@@ -221,7 +221,7 @@ CheckedSchema = Annotated[Json, AfterValidator(check_schema)]
 
 
 def is_nested_deeper(value: object, most: int) -> bool:
-    """Return whether ``value`` has lists and objects in one another more than ``most`` deep."""
+    """Return whether lists and objects in ``value`` are nested more than ``most`` deep."""
     level = [value]
     for _ in range(most):
         inner = (part for one in level if isinstance(one, dict | list) for part in _parts_of(one))

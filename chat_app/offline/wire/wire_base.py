@@ -10,7 +10,7 @@ from chat_app.offline.wire.errors import Json
 MetadataValue = Annotated[str, Field(max_length=512)]
 Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], Field(max_length=16)]
 _MOST: Final = 2**53
-"""Larger whole numbers have no exact float."""
+"""Largest whole number up to which floats are exact."""
 
 
 def _whole(value: object) -> object:
@@ -20,7 +20,7 @@ def _whole(value: object) -> object:
 WHOLE: Final = BeforeValidator(_whole)
 """Accept whole numbers written as floats, unless they are too large: 3.0 is 3.
 
-Place it after the bounds, so that they are described.
+Place it after the bounds, so that the JSON schema has them.
 """
 
 
@@ -30,7 +30,7 @@ def given(name: str) -> Json:
 
 
 class Closed(BaseModel):
-    """A request body: unknown fields are refused, as the real API does."""
+    """A request body. Unknown fields are rejected, as by the real API."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

@@ -17,7 +17,7 @@ _DATA_URL = re.compile(r"data:[^,]*;base64,(.*)", re.DOTALL)
 
 
 class Part(Open):
-    """A part of a message's content. Only text is read; images are accepted, files and sound are refused."""
+    """A part of a message's content. Only text is read; images are accepted, files and audio are rejected."""
 
     type: Literal[
         "input_text",
@@ -115,7 +115,7 @@ class ItemReference(Open):
 
 
 class OtherItemIn(Open):
-    """An item that this model does not read, such as another tool's call; it is kept in the history."""
+    """An item that this model does not read, such as a call of another tool. It stays in the history."""
 
     type: Literal[
         "web_search_call",

@@ -1,4 +1,4 @@
-"""How a label says that two medicines are taken together, and which mentions of a medicine are no use of it."""
+"""Recognizes how labels say that two medicines are taken together, and mentions of medicines that are not taken."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Final
 from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
 
 CLAUSES: Final = tuple(map(re.compile, (r";|, (?:and|but|while|whereas)\b", ";")))
-"""Between the parts of a sentence that may be about different medicines, the finer division first."""
+"""Separators between parts of a sentence that may be about different medicines, the finer division first."""
 _TOGETHER: Final = re.compile(
     r"\bconcomitant\w*|\bconcurrent\w*|\bco-?\s?administ\w*|\bcombin\w*|\btogether with\b|\badded to\b"
     r"|\b(?:taking|receiving|treated)\b"
@@ -28,13 +28,13 @@ _ASIDE: Final = re.compile(
     rf"|\bthan with\b{_UNTIL_VERB}",
     re.IGNORECASE,
 )
-"""Mentions of a medicine that is not taken: one that must be taken too, one that the patient is allergic to, that is
-stopped, that caused a disease, or with which the effect is compared."""
+"""Mentions of a medicine that is not taken: it is missing ("without"), the patient is allergic to it, it is stopped, it
+caused a disease, or an effect is compared with its effect."""
 _WITH: Final = "with"
 _OF: Final = "of"
 _BEFORE_OWN: Final = frozenset((_WITH, "by"))
 _SECOND: Final = frozenset((("further",), ("additional",), (_WITH, "another")))
-"""Words before a class of which a second medicine is added."""
+"""Words that add a second medicine of the class after them."""
 _SEEN: Final = frozenset(("reported", "seen", "observed", "associated", "history", "known"))
 _AFFECTED: Final = frozenset(("effect", "level", "concentration", "exposure", "toxicity", "metabolism", "clearance"))
 _PREPOSITIONS: Final = _BEFORE_OWN | frozenset(
@@ -48,7 +48,7 @@ def is_together(sentence: str) -> bool:
 
 
 def exceptions(sentence: str) -> Iterator[str]:
-    """Yield what ``sentence`` says to be an exception: "fibrates other than fenofibrate"."""
+    """Yield the exceptions in ``sentence``, such as "other than fenofibrate" in "fibrates other than fenofibrate"."""
     return (match[0] for match in _EXCEPTED.finditer(sentence))
 
 
@@ -57,11 +57,11 @@ def without_asides(sentence: str) -> str:
     return _ASIDE.sub(" ", sentence)
 
 
-def stands_beside(sentence: str, own: PhraseIndex[str], group: str) -> bool:
-    """Return whether ``sentence`` joins a class by a preposition to a medicine with one of the ``own`` names.
+def is_second_medicine(sentence: str, own: PhraseIndex[str], group: str) -> bool:
+    """Return whether the class ``group`` in ``sentence`` means another medicine than the one with the ``own`` names.
 
-    "Antipsychotics should be avoided with metoclopramide" is about two medicines, also where labels call metoclopramide
-    an antipsychotic. "Celecoxib, like other NSAIDs" is about one.
+    A preposition joins the two: "Antipsychotics should be avoided with metoclopramide" is about two medicines, although
+    labels call metoclopramide an antipsychotic. "Celecoxib, like other NSAIDs" is about one.
     """
     for words in map(tokens, CLAUSES[0].split(sentence)):
         names = [(start, end) for start, end, _ in own.find(words)]

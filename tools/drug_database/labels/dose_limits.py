@@ -13,44 +13,44 @@ _KINDS: Final = frozenset({"mass", "activity"})
 _CLAUSE: Final = re.compile(r"[;:?!()]|[.,](?!\d)|\b(?:and|with|plus|for|und|mit|für|y|con|para)\b", re.IGNORECASE)
 _KILOGRAMS: Final = frozenset(spellings("kg"))
 _GRAM: Final = 1e3
-"""Factor of the largest unit of a dose; a mass in kg is the weight of a body."""
+"""Factor of the largest unit of a dose. A mass in kg is a body weight."""
 _BY_TIME: Final = re.compile(r"(?:/|\bper|\ba) ?(?:min|h)")
-"""Soon after an amount per kg: an infusion's rate, which is no dose."""
+"""Follows an amount per kg that is the rate of an infusion, not a dose."""
 _NEAR: Final = 12
-"""Letters between an amount and how often it is taken."""
+"""Maximum number of characters between an amount and its frequency."""
 _WEIGHT: Final = 70.0
-"""Body weight in kg for a dose per kg where the question states none; ``_EXCESS`` leaves room for heavier patients."""
+"""Body weight in kg if the question states none; ``_EXCESS`` leaves room for heavier patients."""
 _CHILD: Final = 40.0
-"""Body weight in kg below which doses without a weight are not compared where a label has others."""
+"""Body weight in kg below which only doses per kg are compared, if a label has any."""
 _EXCESS: Final = 2.0
 """Multiple of the highest daily dose of a label above which an amount counts as an overdose."""
 
 
 class _Dose(NamedTuple):
-    """An amount of a text, in the smallest unit of its kind."""
+    """A dose in a text, in the smallest unit of its kind."""
 
     kind: str
     amount: float
-    """What is taken on one day."""
+    """Amount taken on one day."""
     mean: float
-    """What is taken a day on average, less than ``amount`` where it is taken weekly."""
+    """Average daily amount; less than ``amount`` for a weekly dose."""
     rated: bool
-    """Whether the text tells how often it is taken."""
+    """Whether the text states a frequency."""
     by_weight: bool
 
 
 def daily_amounts(text: str, weight: float = 0.0) -> dict[str, float]:
-    """Return for each kind of unit the highest amount of a day in ``text``, one per kg for a body of ``weight`` kg."""
+    """Return for each kind of unit the highest daily amount in ``text``; doses per kg are for ``weight`` kg."""
     return _highest((one.kind, one.amount) for one in _doses(text, weight))
 
 
 def clauses_with_amounts(question: str) -> Iterable[str]:
-    """Yield the clauses of ``question`` that state an amount; each is compared with the medicine that it names."""
+    """Yield the clauses of ``question`` that state an amount."""
     return (clause for clause in _CLAUSE.split(with_decimal_points(question)) if daily_amounts(clause))
 
 
 def stated_weight(question: str) -> float:
-    """Return the highest body weight in kg that ``question`` states; 0 for none."""
+    """Return the highest body weight in kg that ``question`` states, or 0."""
     found = figures(with_decimal_points(question))
     return max((one.value for one in found if one.unit in _KILOGRAMS and not one.per), default=0.0)
 
@@ -58,8 +58,9 @@ def stated_weight(question: str) -> float:
 def exceeds_labels(clause: str, records: Sequence[DrugRecord], weight: float = 0.0) -> bool:
     """Return whether ``clause`` names one medicine, with an amount far above every dose of its labels.
 
-    The amount of one day is compared with the highest of one day, and one that is taken at least daily with the
-    highest mean, so that a weekly dose taken every day is found. Doses per kg count for a body of ``weight`` kg.
+    The amount of one day is compared with the labels' highest amount of one day. An amount taken at least daily is also
+    compared with the highest average, which finds a weekly dose that is taken every day. Labelled doses per kg are
+    multiplied by ``weight`` in kg.
     """
     if len(records) != 1:
         return False
@@ -74,7 +75,7 @@ def exceeds_labels(clause: str, records: Sequence[DrugRecord], weight: float = 0
 
 
 def _labelled(record: DrugRecord, weight: float) -> list[_Dose]:
-    """Return the doses of the labels; for a child, those by its weight where there are any."""
+    """Return the doses of the labels; for a child only those per kg, if there are any."""
     texts = [
         text
         for label in record.labels

@@ -1,4 +1,4 @@
-"""The output of ``check_drug_interactions``: the statements of every pair, each with its severity and its section."""
+"""The output of ``check_drug_interactions``: the labels' statements on every pair, with severity and section."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tools.types import Passage, Phrase, ToolResult
 MOST: Final = 16
 """Medicines whose pairs are checked at once."""
 _ON_OTHERS: Final = ("shared risk", "class member")
-"""How statements were found that are quoted without a severity."""
+"""Kinds of statements that are quoted without a severity."""
 _Pair = dict[str, JsonValue]
 
 
 def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") -> ToolResult:
-    """Return what the labels of the named medicines say about each pair, or about one with others.
+    """Return what the labels say about each pair of the named medicines, or about a single one with others.
 
-    The notes are in ``language``; quotes and data stay as they are.
+    Only the notes are in ``language``.
     """
     notes = PairNotes(language)
     read = [parties_of(result, notes) for result in found[:MOST]]
@@ -41,9 +41,7 @@ def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") 
     if len(readings) == 1:
         checked += [_single(party, rows, passages, notes) for party in readings[0]]
     for one, other in _combined(readings):
-        statements = pair_statements(one, other)
-        if not statements:
-            statements = member_statements(one, other)
+        statements = pair_statements(one, other) or member_statements(one, other)
         found_rows = _rows(statements, (one, other), passages)
         rows += found_rows
         checked.append(_pair((one, other), statements, len(found_rows), notes))
@@ -66,7 +64,7 @@ def interaction_result(found: Sequence[DrugSearchResult], language: str = "en") 
 
 
 def _combined(readings: Sequence[Sequence[Party]]) -> Iterator[tuple[Party, Party]]:
-    """Yield the pairs of different medicines; two meanings of one name are no pair."""
+    """Yield the pairs of different medicines, but not of two meanings of one name."""
     for first, second in combinations(readings, 2):
         yield from ((one, other) for one in first for other in second if _identity(one) != _identity(other))
 
@@ -99,7 +97,7 @@ def party_of(result: DrugSearchResult) -> Party:
 
 
 def _record(result: DrugSearchResult) -> DrugRecord | None:
-    """Return the medicine that was named, or of whose name the text can only be a misspelling."""
+    """Return the medicine that was named, if necessary by a misspelling that can only mean its name."""
     meant = result.did_you_mean[0] if result.misspelt else ""
     return named_record(result) or next((hit.record for hit in result.hits if hit.matched.on == meant), None)
 
@@ -109,7 +107,7 @@ def _identity(party: Party) -> str:
 
 
 def _rows(statements: Iterable[Statement], parties: Iterable[Party], passages: dict[str, Passage]) -> list[_Row]:
-    """One row for each run of statements of one severity in one section of one label."""
+    """Return one row for each run of statements of one severity in one section of one label."""
     known = [record for party in parties for record in (party.record, *party.members) if record]
     records = {record.generic_name: record for record in known}
     rows: list[_Row] = []
@@ -130,12 +128,12 @@ class _Row(NamedTuple):
 
     @property
     def severity(self) -> Severity | None:
-        """How strongly the statements warn of the combination; None where they are on no combination of the two."""
+        """Return how strongly the statements warn of the combination; None if they are not on these two medicines."""
         first = self.statements[0]
         return None if first.how in _ON_OTHERS else first.severity
 
     def order(self) -> tuple[bool, bool, int]:
-        """Shared risks last; the rest by severity over all pairs."""
+        """Return the sort key: by severity over all pairs, with shared risks last."""
         first = self.statements[0]
         return (first.how in _ON_OTHERS, first.yields, SEVERITIES.index(first.severity))
 
@@ -161,7 +159,7 @@ def _run(one: Statement) -> tuple[str, ...]:
 
 
 def _pair_order(pair: _Pair) -> tuple[int, bool]:
-    """Order pairs by severity, then those with quotes that have none, then those without a statement."""
+    """Return the sort key of a pair: by severity, then pairs with other quotes, then pairs without a statement."""
     return ((*SEVERITIES, None).index(pair["severity"]), not pair["mentions"])
 
 
@@ -180,7 +178,7 @@ def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: i
 
 
 def _members(statements: Sequence[Statement]) -> tuple[str, ...]:
-    """Return the medicines of a class that are named instead of one of the pair."""
+    """Return the medicines that labels name instead of one of the pair."""
     named = (name for statement in statements if statement.how == "class member" for name in statement.mentioned_as)
     return tuple(dict.fromkeys(named))
 

@@ -1,4 +1,4 @@
-"""What a label may call a medicine that was asked about: its names, its classes, and what it does to enzymes."""
+"""The parties of an interaction check, with the words by which labels mean them: names, classes and enzyme roles."""
 
 import re
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from tools.language.inn_stems import names_medicine
 
 _SHORTEST: Final = 4
 _ACRONYM: Final = 5
-"""Letters up to which an abbreviation counts only in capitals: ARB is a class, "arb" is not."""
+"""Maximum length of an abbreviation that counts only in capitals: ARB is a class, "arb" is not."""
 _PARTS: Final = re.compile(r"\s*(?:/|\+|\bin combination with\b|\band\b|\bwith\b|\bplus\b)\s*", re.IGNORECASE)
-"""Between the ingredients of a combination."""
+"""Separators between the ingredients of a combination."""
 _TOO_GENERAL: Final = frozenset(
     ("drug", "agent", "salt", "acid", "calcium", "vitamin", "amino acid", "potassium", "sodium", "iron", "water")
 )
@@ -32,7 +32,7 @@ class Party:
     record: DrugRecord | None
     names: PhraseIndex[str]
     classes: PhraseIndex[str]
-    """Wordings of its database classes that are no group of the vocabulary."""
+    """Wordings of its database classes that are not groups of the vocabulary."""
     own: frozenset[str]
     """Its names and ingredients, folded."""
     groups: frozenset[str]
@@ -45,7 +45,7 @@ class Party:
 
     @property
     def is_unread(self) -> bool:
-        """Return whether no vocabulary knows its name: that a label does not have it says nothing."""
+        """Return whether no vocabulary knows its name, so that its absence from a label means nothing."""
         known = self.record or self.is_class or self.groups or aliases().name(self.name)
         return not (known or known_name(self.name))
 
@@ -55,7 +55,7 @@ class Party:
         return tuple(dict.fromkeys(name for _, _, name in found if _is_written(name, sentence)))
 
     def tells_apart(self, sentence: str) -> bool:
-        """Return whether ``sentence`` names this combination of medicines by a name that no ingredient has."""
+        """Return whether ``sentence`` names this combination by a name that none of its ingredients has."""
         several = self.record is not None and len(self.record.ingredients) > 1
         return several and any(fold_name(name) not in self.own for name in self.named_in(sentence))
 
@@ -91,7 +91,7 @@ class Party:
 
 
 def medicine(record: DrugRecord) -> Party:
-    """Return the party of a record, which a formulary may name like a class, such as "CYP3A4 inhibitors"."""
+    """Return the party of a record. A formulary may name a record like a class, such as "CYP3A4 inhibitors"."""
     known = aliases()
     plain = [record.generic_name, *record.ingredients, *(fact.value for fact in record.substances)]
     plain += [part for name in plain for part in _PARTS.split(name) if part != name]
@@ -113,10 +113,10 @@ def medicine(record: DrugRecord) -> Party:
 
 
 def unlisted(name: str, members: Iterable[DrugRecord] = ()) -> Party:
-    """Return the party of a name that is no record: a class, or a medicine that only labels may name.
+    """Return the party of a name without a record: a class, or a medicine that only labels may name.
 
-    A label that names a member of the class speaks of the class, and so does one that names a wider class. Preparations
-    of an element are named by it.
+    A label means a class also by the name of a member or of a wider class, and the preparations of an element by the
+    element.
     """
     alias = aliases().name(name)
     names = [name, *(alias.names if alias else aliases().other_names(fold_name(name)))]
@@ -153,7 +153,7 @@ def is_telling(name: str) -> bool:
 
 
 def _is_written(name: str, sentence: str) -> bool:
-    """Whether a short name or a brand is written as one: capitals for an acronym, a capital letter for a brand."""
+    """Return whether ``sentence`` writes an acronym in capitals, and a brand with a capital letter."""
     if name.isupper() and len(name) <= _ACRONYM:
         return name in sentence
     return name[0].islower() or not name[0].isalpha() or name in sentence or name.upper() in sentence
@@ -166,12 +166,12 @@ def _class_wordings(classes: Iterable[str], known: Aliases) -> list[str]:
 
 
 def _spellings(drug_class: str) -> tuple[str, ...]:
-    """``Nonsteroidal anti-inflammatory drug (NSAID)`` is called by either name."""
+    """Return both names of a class such as ``Nonsteroidal anti-inflammatory drug (NSAID)``."""
     outer, _, inner = drug_class.rstrip(")").partition(" (")
     return tuple(filter(None, (outer, inner)))
 
 
 def _fits(wanted: EnzymeRole, has: EnzymeRole) -> bool:
-    """Whether a medicine that ``has`` this role is among those a label means."""
+    """Return whether a medicine that ``has`` this role is among those that a label means; no strength fits any."""
     same = wanted.enzyme == has.enzyme and wanted.role == has.role
-    return same and (not wanted.strength or not has.strength or wanted.strength == has.strength)
+    return same and (wanted.strength == has.strength or not (wanted.strength and has.strength))

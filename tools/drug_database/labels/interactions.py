@@ -1,8 +1,8 @@
-"""What labels say about a combination of medicines: quotations by severity, never a verdict.
+"""Finds what labels say about a combination of medicines: quotations by severity, never a verdict.
 
-A label is searched for the other medicine's names, its classes, and the enzymes it inhibits, induces or is a substrate
-of. Where neither label names the other medicine, risks that both labels state are quoted from each of them. Finding
-nothing is "no statement found", which says nothing about safety.
+A label is searched for the other medicine's names, its classes, and its roles for enzymes. Risks that both medicines
+carry are quoted, too, unless a statement about the pair already names them. The result "no statement found" says
+nothing about safety.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple
 from tools.drug_database.labels.combination_wording import (
     CLAUSES,
     exceptions,
+    is_second_medicine,
     is_together,
-    stands_beside,
     without_asides,
 )
 from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
@@ -32,9 +32,9 @@ SEARCHED: Final[tuple[SectionName, ...]] = (
     "hepatic_dosing",
 )
 MOST_QUOTES: Final = 40
-"""Sentences quoted for one pair."""
+"""Maximum number of sentences quoted for a pair."""
 MOST_BY_CLASS: Final = 12
-"""Of these, sentences that name a class or enzyme and not the medicine."""
+"""Maximum number of these sentences that name only a class or enzyme."""
 How = Literal["name", "class", "enzyme", "class member", "shared risk", "own section"]
 _HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "enzyme", "class member", "shared risk")
 
@@ -46,13 +46,13 @@ class Statement(NamedTuple):
     about: str
     how: How
     mentioned_as: tuple[str, ...]
-    """The names, classes or enzyme roles of the other medicine that the sentence uses; for a shared risk, its name."""
+    """The names, classes or enzyme roles by which the sentence means the other medicine; or the name of the risk."""
     severity: Severity
     section: SectionName
     quote: str
     label: Label
     yields: bool = False
-    """Whether the sentence means an enzyme role, and another one of the pair names the medicine: that one decides."""
+    """Whether the sentence only means an enzyme role while another one names the medicine; then that one decides."""
 
 
 def tells_combination(sentence: str) -> bool:
@@ -61,9 +61,9 @@ def tells_combination(sentence: str) -> bool:
 
 
 def pair_statements(one: Party, other: Party) -> list[Statement]:
-    """Return what either label says about the other medicine, the most severe first; then shared risks.
+    """Return what either label says about the other medicine, the most severe first, then shared risks.
 
-    Of a class the labels of its members are read.
+    For a class, the labels of its members are read.
     """
     found = [*_mentions(one, other), *_mentions(other, one)]
     pairs = [(record, about) for of, about in ((one, other), (other, one)) for record in of.members]
@@ -82,7 +82,7 @@ def single_statements(party: Party) -> list[Statement]:
 
 
 def _sentences(record: DrugRecord | None) -> Iterator[tuple[Label, SectionName, str]]:
-    """Every sentence of the searched sections of all labels, each wording once."""
+    """Yield every sentence of the searched sections of all labels, each wording once."""
     seen: set[str] = set()
     for label in record.labels if record else ():
         for section in SEARCHED:
@@ -93,10 +93,10 @@ def _sentences(record: DrugRecord | None) -> Iterator[tuple[Label, SectionName, 
 
 
 def _mentions(of: Party, about: Party) -> Iterator[Statement]:
-    """Sentences in labels ``of`` one medicine that name the other or a class of it.
+    """Yield the sentences in the labels ``of`` one medicine that mean the other.
 
     A name or class that both medicines share means the label's own medicine, unless the sentence is about use with
-    others, names that medicine beside the class, or compares a combination, by its brand, with one of its ingredients.
+    others, names the class as a second medicine, or compares a combination, by its brand, with one of its ingredients.
     """
     for label, section, sentence in _sentences(of.record):
         taken = without_asides(sentence)
@@ -107,7 +107,7 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
         classed = [
             name
             for name in about.classed_in(taken)
-            if together or name not in of.groups or stands_beside(taken, of.names, name)
+            if together or name not in of.groups or is_second_medicine(taken, of.names, name)
         ]
         acting = about.acting_in(taken)
         if names := tuple(named or classed or acting):
@@ -119,7 +119,7 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
 def _bearing(of: Party, about: Party, sentence: str) -> str:
     """Return ``sentence`` without the clauses that warn of other medicines than ``about``.
 
-    An item of a list says nothing alone: the words that lead into the list may be in another clause.
+    The sentence stays whole if the remaining clauses say nothing alone, as the items of a list.
     """
     for boundary in CLAUSES:
         kept = [clause for clause in boundary.split(sentence) if not _is_on_others(of, about, clause)]
@@ -130,8 +130,8 @@ def _bearing(of: Party, about: Party, sentence: str) -> str:
 
 
 def _is_on_others(of: Party, about: Party, clause: str) -> bool:
-    """Return whether ``clause`` names another medicine, or a second one of the label's own class, and not ``about``."""
-    second = any(stands_beside(clause, of.names, group) for group in of.groups)
+    """Return whether ``clause`` does not mean ``about``, but another medicine or a second one of the label's class."""
+    second = any(is_second_medicine(clause, of.names, group) for group in of.groups)
     return not about.meant_in(clause) and (second or of.names_another(clause))
 
 
@@ -167,10 +167,10 @@ def _risks(one: Party, other: Party, found: Iterable[Statement]) -> list[Stateme
 
 
 def member_statements(one: Party, other: Party) -> list[Statement]:
-    """Return the sentences in a label of one party that name a medicine of the other's class, the most severe first.
+    """Return the sentences in the label of one party that name a medicine like the other one, the most severe first.
 
-    That is done for a medicine without a record, of the classes alone whose members interact alike. Phenprocoumon is no
-    warfarin: such a sentence is quoted with what it names, without a level of severity.
+    Only a medicine without a record, in a class whose members interact alike, is replaced so. The statements say which
+    medicine they name and have no severity of their own: phenprocoumon is not warfarin.
     """
     return [*_on_members(one, other), *_on_members(other, one)]
 

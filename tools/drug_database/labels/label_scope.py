@@ -1,4 +1,4 @@
-"""The form, route and population that a question asks for, and the label that covers them."""
+"""Finds the label that covers the asked form, route and population, and notes what the shown label does not cover."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 from tools.drug_database.names.name_keys import Shipped, joined, shipped
 from tools.drug_database.names.query_words import FORMS, TypedQuery
-from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
+from tools.drug_database.records.drug_record import DrugRecord, Label, Product, SectionName
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
 from tools.language.vocabulary.common_words import is_function_word
@@ -19,14 +19,14 @@ class FormWords(Shipped):
     """``data/form_words.json``: words for dosage forms and routes, in the words of FDA's lists."""
 
     typed: dict[str, str]
-    """What clinicians type for a form or route."""
+    """Single words that clinicians type for a form or route."""
     phrases: dict[str, str]
-    """The same in several words."""
+    """Phrases that clinicians type for a form or route."""
     releases: dict[str, str]
-    """Words for a release that are no words of a question in any language, as ``er`` is."""
+    """Abbreviations for a release, without those that are words of some language, such as ``er``."""
     body_parts: dict[str, str]
     applied: frozenset[str]
-    """With one of these words a part of the body is a route; "a skin infection" is none."""
+    """Words beside which a part of the body is a route. Without one ("a skin infection") it is not."""
     routes: dict[str, frozenset[str]]
     """The routes that a form or route word asks for; a word of a release (``XR``) asks for none."""
 
@@ -35,7 +35,7 @@ WORDS: Final = shipped("form_words.json", FormWords)
 _INJECTED: Final = frozenset({"intravenous", "intramuscular", "subcutaneous"})
 _LOCAL: Final = frozenset({"ophthalmic", "otic", "nasal", "topical", "vaginal"})
 _FORMS: Final = frozenset({"cream", "ointment", "lotion", "lozenge"})
-"""Words whose form matters beside the route: a cream is no lotion."""
+"""Forms that differ although their route is the same: a cream is not a lotion."""
 _RELEASES: Final = frozenset(WORDS.releases.values())
 _ORDER: Final = {True: 0, None: 1, False: 2}
 _SECTIONS: Final[dict[Population, SectionName]] = {
@@ -44,7 +44,7 @@ _SECTIONS: Final[dict[Population, SectionName]] = {
     "children": "pediatric_use",
     "older patients": "geriatric_use",
 }
-"""The section of a label that is about a population, whatever words it has."""
+"""The section of a label on each population."""
 _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 
 
@@ -61,14 +61,11 @@ def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
 def form_words(question: TypedQuery, text: str) -> list[str]:
     """Return the words of ``question`` that may name a form, for ``asked_forms``; ``text`` is what was typed.
 
-    A function word of the text's language is none, unless it is in capitals or ends the text: "im Alter", "5 mg IM".
+    A function word of the text's language, as in "im Alter", counts only in capitals or as the last word ("5 mg IM").
     """
     *words, last = question.words or ("",)
     language = language_of(text)
-    return [
-        *(word for word in words if word in question.capitals or not is_function_word(word, language)),
-        last,
-    ]
+    return [*(word for word in words if word in question.capitals or not is_function_word(word, language)), last]
 
 
 def is_form_word(word: str) -> bool:
@@ -79,11 +76,11 @@ def is_form_word(word: str) -> bool:
 def with_asked_label_first(record: DrugRecord, forms: Sequence[str], brand: str = "") -> DrugRecord:
     """Order the record's labels: those that cover all asked forms first, then those of ``brand``, then the others.
 
-    A brand without a label of its own has the forms and routes of its products.
+    Among the others, those with the routes and forms of the brand's products come first.
     """
     if len(record.labels) < 2 or not (forms or brand):
         return record
-    sold = [product for product in record.products if fold_name(product.brand_name) == fold_name(brand)]
+    sold = _sold_as(record, brand)
     routes = _words(route for product in sold for route in product.routes)
     shapes = _words(product.dosage_form for product in sold)
 
@@ -97,11 +94,14 @@ def with_asked_label_first(record: DrugRecord, forms: Sequence[str], brand: str 
 
 
 def labelled_first(hits: Sequence[DrugHit]) -> list[DrugHit]:
-    """Of several records of one brand, put the one first that holds a label of that brand."""
-    found: list[DrugHit] = []
-    for _, run in groupby(hits, key=lambda hit: hit.matched):
-        found += sorted(run, key=_lacks_own_label)
-    return found
+    """Put the records with a label of the named brand before other records of that brand."""
+    runs = groupby(hits, key=lambda hit: hit.matched)
+    return [hit for _, run in runs for hit in sorted(run, key=_lacks_own_label)]
+
+
+def _sold_as(record: DrugRecord, brand: str) -> list[Product]:
+    """Return the products of ``brand``."""
+    return [product for product in record.products if fold_name(product.brand_name) == fold_name(brand)]
 
 
 def _lacks_own_label(hit: DrugHit) -> bool:
@@ -109,7 +109,7 @@ def _lacks_own_label(hit: DrugHit) -> bool:
 
 
 def _is_of(label: Label, brand: str) -> bool:
-    """Return whether the label's brand is ``brand``, which may leave out a device (``HFA``) and no release (``XR``)."""
+    """Return whether the label is of ``brand``, which may leave out a device (``HFA``) but not a release (``XR``)."""
     typed, own = fold_name(brand).split(), fold_name(label.brand_name).split()
     more = own[len(typed) :]
     releases = _RELEASES.intersection(WORDS.typed.get(word, WORDS.releases.get(word)) for word in more)
@@ -117,7 +117,7 @@ def _is_of(label: Label, brand: str) -> bool:
 
 
 def covers(record: DrugRecord, label: Label, forms: Iterable[str]) -> bool | None:
-    """Return whether the label is for the asked forms and routes; None where neither side says."""
+    """Return whether the label is for the asked forms and routes; None if the question or the label names none."""
     routes, held = _words(label.routes), _words(label.dosage_forms)
     known = [form for form in forms if form in WORDS.routes and (routes or (held and form in _FORMS))]
     if not known:
@@ -130,9 +130,10 @@ def covers(record: DrugRecord, label: Label, forms: Iterable[str]) -> bool | Non
 
 
 def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]) -> tuple[str, ...]:
-    """Return the doses of the first label that are not for another route or release than ``forms`` ask for.
+    """Return the dose ``sentences`` of the first label that are not for another route or release than ``forms``.
 
-    A dose that names no route is none for the eye, ear, nose or skin where the medicine is also taken otherwise.
+    A sentence that names no route counts, except for a local route (eye, ear, nose, skin, vagina) of a medicine that
+    is also taken by other routes.
     """
     asked = _routes(record, forms)
     said = [_routes_in(record, sentence) for sentence in sentences]
@@ -148,7 +149,8 @@ def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]
 
 def _is_other_release(sentence: str, forms: Sequence[str]) -> bool:
     asked, folded = _RELEASES.intersection(forms), fold_name(sentence)
-    return bool(asked) and asked.isdisjoint(named := {name for name in _RELEASES if name in folded}) and bool(named)
+    named = {name for name in _RELEASES if name in folded}
+    return bool(asked and named) and asked.isdisjoint(named)
 
 
 def _words(names: Iterable[str]) -> frozenset[str]:
@@ -156,9 +158,10 @@ def _words(names: Iterable[str]) -> frozenset[str]:
 
 
 def _routes(record: DrugRecord, forms: Iterable[str]) -> frozenset[str]:
-    """Return the routes of ``forms``: for a dosage form those of the medicine's products in it, if there are any.
+    """Return the routes of ``forms``.
 
-    A tablet is swallowed, and dissolves under the tongue where all tablets of the medicine do.
+    For a dosage form these are the routes of the medicine's products in that form, if there are any: tablets may all be
+    sublingual.
     """
     found: set[str] = set()
     for form in forms:
@@ -172,32 +175,36 @@ def _routes_in(record: DrugRecord, text: str) -> frozenset[str]:
 
 
 def _routes_of(record: DrugRecord) -> frozenset[str]:
-    """Return the routes that the first label is for; of a label that does not say, those of the medicine's products."""
+    """Return the routes of the first label, or, if it names none, those of the medicine's products."""
     return _words(record.labels[0].routes or (route for product in record.products for route in product.routes))
 
 
 def _without_dose(record: DrugRecord, forms: Sequence[str]) -> bool:
-    """Return whether the first label has doses, and none for ``forms``; one by injection must be named."""
+    """Return whether the first label has doses, but none for ``forms``.
+
+    If the medicine is also taken orally, a dose is one by injection only if it says so.
+    """
     doses = record.labels[0].sections.get("dosage", ())
     asked = _routes(record, forms)
+    if not asked or not doses:
+        return False
     if asked <= _INJECTED and "oral" in _routes_of(record) and covers(record, record.labels[0], forms) is not False:
-        return bool(asked and doses) and all(asked.isdisjoint(_routes_in(record, dose)) for dose in doses)
-    return bool(asked and doses) and not doses_for(record, doses, forms)
+        return all(asked.isdisjoint(_routes_in(record, dose)) for dose in doses)
+    return not doses_for(record, doses, forms)
 
 
 def scope_of(
     record: DrugRecord, forms: Sequence[str], populations: Sequence[Population], brand: str = ""
 ) -> LabelScope | None:
-    """Return what the first label of ``record`` covers of what was asked; None for a record without a label.
+    """Return which of the asked forms and populations the first label covers; None for a record without a label.
 
-    A brand whose label is not shown asks for the routes of its products.
+    If the label is of another brand than the asked one, the routes of the asked brand's products count as asked.
     """
     if not record.labels:
         return None
     label = record.labels[0]
     other = bool(brand and label.brand_name) and not _is_of(label, brand)
-    sold = (product for product in record.products if fold_name(product.brand_name) == fold_name(brand))
-    routes = dict.fromkeys(fold_name(route) for product in sold for route in product.routes)
+    routes = dict.fromkeys(fold_name(route) for product in _sold_as(record, brand) for route in product.routes)
     implied = tuple(route for route in routes if route in WORDS.routes) if other and not forms else ()
     named = f"{label.brand_name} ({', '.join(label.routes)})" if label.routes else label.brand_name
     return LabelScope(
@@ -212,20 +219,25 @@ def scope_of(
 
 
 def scope_notes(scope: LabelScope | None) -> list[str]:
-    """Say which form the shown label is for when it is not the asked one, and which asked population it leaves out."""
+    """Return notes on an asked form, population or dose that the shown label does not cover."""
+    if scope is None:
+        return []
     notes: list[str] = []
-    if scope is not None and scope.fits is False:
+    if scope.fits is False:
         shown = joined(scope.routes or scope.dosage_forms)
         notes.append(f"Asked for: {joined(scope.asked)}. No label for that is loaded; the label shown is for: {shown}.")
-    if scope is not None and scope.not_mentioned:
+    if scope.not_mentioned:
         notes.append(f"The label text here does not mention {joined(scope.not_mentioned)}.")
-    if scope is not None and scope.no_dose_for:
+    if scope.no_dose_for:
         notes.append(f"No dose in the label text here is said to be for: {joined(scope.no_dose_for)}.")
     return notes
 
 
 def _mentions(label: Label, population: Population, asked: Sequence[Population]) -> bool:
-    """Return whether the label speaks of ``population``; what it says of mothers counts where those are asked of."""
+    """Return whether the label speaks of ``population``.
+
+    Children in the sections on mothers count only if mothers are asked about, too.
+    """
     apart = [_SECTIONS[mothers] for mothers in MOTHERS if population in YOUNG and MOTHERS.isdisjoint(asked)]
     text = " ".join(line for section, lines in label.sections.items() if section not in apart for line in lines)
     has_section = bool((section := _SECTIONS.get(population)) and label.sections.get(section))

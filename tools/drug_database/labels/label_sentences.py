@@ -9,14 +9,14 @@ from tools.drug_database.records.drug_record import SectionName
 from tools.language.sentences import BULLETS, Sentence, Span, sentence_spans
 
 _MOST: Final = 400
-"""Sentences of one section; longer sections are cut there."""
+"""Maximum number of sentences of a section; longer sections are cut."""
 _HEADING_WORDS: Final = 5
 BULLET: Final = "•"
 _SUBSECTIONS: Final = (
     "Pregnancy|Lactation|Nursing Mothers|Labor and Delivery"
     "|Pediatric Use|Geriatric Use|Renal Impairment|Hepatic Impairment"
 )
-"""Titles of section 8 of a label (21 CFR 201.57), which stand before the text where its structure is lost."""
+"""Titles in section 8 of a label (21 CFR 201.57). They precede the text if its structure is lost."""
 _HEADING = re.compile(
     rf"^\s*\d{{1,2}}(?:\.\d{{1,2}})*\s+(?:(?:{_SUBSECTIONS})\s+(?:Risk Summary\s+)?|(?:[A-Z][A-Z,&/()\-]*\s+){{1,8}})"
     r"(?=[A-Z0-9•\[(])"
@@ -41,7 +41,7 @@ SECTION_FIELDS: Final = shipped("label_sections.json", SectionFields)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a section, each once, in order.
 
-    An item of a list is given with the words that lead into the list (``… is not indicated for: …``): alone it could
+    An item of a list includes the words that lead into the list (``… is not indicated for: …``), since alone it could
     say the opposite.
     """
     body = _HEADING.sub("", text.strip())
@@ -58,12 +58,15 @@ def _part(text: str, sentence: Sentence) -> str:
 
 
 def _is_heading(part: str) -> bool:
-    """``Risk Summary``, ``WARNING``: a few words that end without a stop say nothing by themselves."""
+    """Return whether ``part`` is a few words without a final stop, such as ``Risk Summary`` or ``WARNING``."""
     return len(part.split()) <= _HEADING_WORDS and part[-1].isalpha() and " | " not in part
 
 
 def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) -> dict[SectionName, tuple[str, ...]]:
-    """Return the sections that have sentences, with those on kidney and liver gathered from dosing and ``others``."""
+    """Return the sections that have sentences.
+
+    A missing section on the kidney or liver is collected from the sentences of the dosage section and ``others``.
+    """
     found: dict[SectionName, tuple[str, ...]] = {
         name: said for name, text in written.items() if (said := sentences(text))
     }

@@ -1,8 +1,8 @@
 """The vocabulary in which labels name other medicines: classes, enzymes and transporters.
 
-``data/label_terms.json`` holds the classes with their wordings and members, and the inhibitors, inducers and substrates
-of each enzyme. A label's sentence is searched for the longest wording at each place, so that "thiazide diuretics" names
-thiazides and not every diuretic.
+``data/label_terms.json`` has the classes with their wordings and members, and the inhibitors, inducers and substrates
+of each enzyme. The longest wording at each position of a sentence counts, so that "thiazide diuretics" names thiazides
+and not every diuretic.
 """
 
 import re
@@ -25,7 +25,7 @@ _VACCINE: Final = " vaccine"
 _VACCINATION: Final = re.compile(r"\b(?:vaccin|immuni[sz]|jab|shot)")
 _ACRONYM: Final = 3
 _NEAR: Final = 7
-"""Words between an enzyme and its role: "inhibitors of the cytochrome P450 3A4 isoenzyme"."""
+"""Maximum number of words between an enzyme and its role: "inhibitors of the cytochrome P450 3A4 isoenzyme"."""
 _STRENGTHS: Final = {
     "strong": "strong",
     "potent": "strong",
@@ -36,7 +36,7 @@ _STRENGTHS: Final = {
 _JOINT: Final = re.compile(r"\b(?:and|or)\b")
 _PARENTHESES = re.compile(r"\([^()]{1,12}\)")
 _ENZYME_NUMBER: Final = re.compile(r"(?<= )(\d[a-z]\d{1,2})(?= )")
-"""An enzyme after the first of a list: "CYP2C9, 3A4 or 1A2 inhibitors"."""
+"""A later enzyme of a list, without its prefix: "CYP2C9, 3A4 or 1A2 inhibitors"."""
 _MEANT: Final = r"\b(?:that|which|known to|may|can) (?:\w+ ){0,3}"
 _ROLES: Final = (
     ("inhibitor", re.compile(rf"\binhibitors\b|{_MEANT}inhibit\b|\binhibiting\b")),
@@ -54,7 +54,7 @@ _RESTRICTS: Final = (
     "".join(f"(?<!{noun} )" for noun in ("drugs", "agents", "products", "medications", "medicines", "substances"))
     + r"\b(?:that|which) are (?:\w+ ){0,3}"
 )
-"""After the names of medicines: only those of them are meant that have the role."""
+"""Restricts named medicines to those with a role, as in "statins that are CYP3A4 substrates"."""
 _SINGULAR_ROLE: Final = r"\b(?:an?|any|each|other|another|with) (?:\w+ ){{0,4}}{}\b"
 
 
@@ -65,9 +65,9 @@ class Group(Frozen):
     phrases: tuple[str, ...]
     names: tuple[str, ...]
     within: tuple[str, ...]
-    """Wider groups that hold the members of this one."""
+    """Wider groups to which all members belong, too."""
     alike: bool = False
-    """Whether what a label says of one member is worth quoting for another one that has no record."""
+    """Whether the members interact so much alike that a statement on one is quoted for another without a record."""
 
 
 class Enzyme(Frozen):
@@ -89,7 +89,7 @@ class TermFile(Frozen):
 
 
 class EnzymeRole(NamedTuple):
-    """What a medicine does to an enzyme, or which medicines a label means."""
+    """The role of a medicine for an enzyme, or the role by which a label means medicines."""
 
     enzyme: str
     role: str
@@ -108,7 +108,7 @@ def tokens(text: str) -> Tokens:
 
 
 class PhraseIndex(Generic[T]):
-    """Finds phrases in a sentence, the longest at each place."""
+    """Finds phrases in a sentence, the longest at each position."""
 
     def __init__(self, phrases: Iterable[tuple[str, T]]) -> None:
         self._by_first: dict[str, dict[Tokens, list[T]]] = {}
@@ -118,7 +118,7 @@ class PhraseIndex(Generic[T]):
                 self._by_first.setdefault(words[0], {}).setdefault(words, []).append(value)
 
     def find(self, words: Tokens) -> list[tuple[int, int, T]]:
-        """Return the places of phrases in ``words``: start, end and value."""
+        """Return the phrases in ``words`` as start, end and value."""
         found: list[tuple[int, int, T]] = []
         free = 0
         for place, word in enumerate(words):
@@ -160,7 +160,7 @@ class LabelTerms:
         self._restriction = re.compile(rf"{_RESTRICTS}{enzyme} (?:substrates|inhibitors|inducers)\b")
 
     def groups_of(self, names: Iterable[str], classes: Iterable[str] = ()) -> frozenset[str]:
-        """Return the groups that medicines of these names or database classes belong to, with the wider ones."""
+        """Return the groups of medicines with these names or database classes, and the wider groups."""
         found: set[str] = set()
         for name in names:
             found |= self._by_member.get(fold_name(name), set()) | self._by_member.get(base_moiety(name), set())
@@ -177,17 +177,17 @@ class LabelTerms:
         return self._by_phrase.get(words) or self._by_phrase.get((*words, "salt"), set())
 
     def group_named(self, text: str) -> frozenset[str]:
-        """Return the groups whose wording ``text`` is, with the narrower ones; an element means its salts."""
+        """Return the groups that have ``text`` as a wording, and the narrower ones; an element means its salts."""
         found = self._named(text)
         return frozenset(name for name in self._groups if name in found or self._closed([name]) & found)
 
     def like(self, names: Iterable[str]) -> list[str]:
-        """Return the other members of the groups of medicines that interact alike which list one of ``names``."""
+        """Return the medicines that interact like one of ``names``, without these."""
         groups = {group for name in names for group in self.own_groups(name) if self._groups[group].alike}
         return [name for name in self.members_of(sorted(groups)) if name not in names]
 
     def wider(self, text: str) -> frozenset[str]:
-        """Return the groups whose wording ``text`` is, with the wider ones."""
+        """Return the groups that have ``text`` as a wording, and the wider ones."""
         return self._closed(self._named(text))
 
     def members_of(self, groups: Iterable[str]) -> list[str]:
@@ -199,7 +199,7 @@ class LabelTerms:
         return frozenset(name for _, _, name in self._members.find(tokens(text)))
 
     def vaccines_in(self, text: str) -> frozenset[str]:
-        """Return the vaccines among the members against what ``text`` names beside a word for vaccination."""
+        """Return the vaccines for which ``text`` has the disease and a word for vaccination."""
         found = self._vaccines.find(tokens(text)) if _VACCINATION.search(text) else ()
         return frozenset(name for _, _, name in found)
 
@@ -216,6 +216,7 @@ class LabelTerms:
         return frozenset(word for phrase in self.phrases_of(groups) for word in tokens(phrase))
 
     def _closed(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the groups ``names`` and all wider groups."""
         found: set[str] = set()
         left = list(names)
         while left:
@@ -241,12 +242,12 @@ class LabelTerms:
         return [(start, end) for start, end, name in self._phrases.find(words) if name == group]
 
     def roles_of(self, names: Iterable[str]) -> frozenset[EnzymeRole]:
-        """Return what medicines of these names do to enzymes and transporters."""
+        """Return the enzyme roles of medicines with these names."""
         folded = [form for name in names for form in (fold_name(name), base_moiety(name))]
         return frozenset(role for name in folded for role in self._roles.get(name, ()))
 
     def needs_all_roles(self, sentence: str) -> bool:
-        """Return whether ``sentence`` means medicines that act on several enzymes at once, as "combined" inhibitors."""
+        """Return whether ``sentence`` means medicines that act on several enzymes at once ("dual inhibitors")."""
         return self._combined.search(fold_name(sentence)) is not None
 
     def roles_in(self, sentence: str) -> list[EnzymeRole]:
@@ -281,7 +282,7 @@ def _roles_by_name(enzymes: Sequence[Enzyme]) -> dict[str, list[EnzymeRole]]:
 
 
 def _is_written(words: Tokens, sentence: str) -> bool:
-    """Whether an acronym of up to three letters is written in capitals; longer wordings always count."""
+    """Return whether an acronym of up to three letters is written in capitals; longer wordings always count."""
     several = len(words) > 1
     return any(several or len(word) > _ACRONYM or word.upper() in sentence for word in words)
 

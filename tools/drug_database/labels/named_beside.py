@@ -1,4 +1,4 @@
-"""What a question names beside the medicines that a search found."""
+"""Finds what a question names besides the medicines that a search found: classes, foods, herbs, unknown medicines."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
 
 _ARTICLES: Final = frozenset({"der", "die", "das", "den", "dem", "el", "la", "los", "las"})
-"""Of German and Spanish; those of English are noise in any name."""
+"""German and Spanish articles; English ones are in ``NOISE``."""
 _NAMED: Final = frozenset({"exact", "brand", "synonym"})
 _LONGEST_NAME: Final = 4
 _SHORTEST_UNKNOWN: Final = 4
@@ -43,16 +43,16 @@ def named_beside(
     *,
     misspelt: Collection[str],
 ) -> tuple[str, ...]:
-    """Return the classes, foods, herbs and unlisted or misspelt medicines in ``text``: none of the medicines found.
+    """Return the classes, foods, herbs and unlisted or misspelt medicines in ``text``, without the medicines found.
 
-    A word that no vocabulary holds counts as a medicine where it is joined to one, and an element as its preparations.
-    Where no medicine was found, they count when ``text`` says nothing else, or asks about taking them together.
+    A word that no vocabulary has counts as a medicine if it is joined to one; an element counts as its preparations. If
+    no medicine was found, the result is empty unless ``text`` says nothing else, or asks about taking them together.
     """
     terms = label_terms()
     english = _in_english(question.whole, expanded)
     groups = terms.groups_in(text) | terms.groups_in(english)
     unlisted = _unlisted(index, question, english)
-    # "Eisen" is no second partner beside "Eisenpräparate".
+    # "Eisen" is not another partner besides "Eisenpräparate".
     members = frozenset(filter(is_ordinary, terms.members_of(groups)))
     names = {*unlisted.values(), *misspelt} - members
     names |= terms.vaccines_in(" ".join((english, *(name for one in expanded for name in one.same))))
@@ -63,26 +63,33 @@ def named_beside(
     if not records and not (question.asks_together or _is_all(english, covered)):
         return ()
     own = [medicine(record).groups for record in records]
-    named_words = covered.union(*(fold_name(hit.matched.on).split() for hit in hits))
-    keys = set(map(international_key, (*named_words, *(fold_name(hit.matched.on) for hit in hits))))
-    named_words |= {word for word in map(fold_name, _PARTS.findall(text)) if international_key(word) in keys}
-    # "Low potassium" means hypokalemia: what means no element is no preparation of it.
-    states = (one.asked for one in expanded if ions_of(one.asked) and not any(map(ions_of, one.same)))
-    named_words |= {word for asked in states for word in asked.split()}
+    named_words = _named_words(text, covered, [fold_name(hit.matched.on) for hit in hits], expanded)
     others = {word for one in expanded for word in one.asked.split()}
     unread = _unread(text, question, named_words, others)
     return tuple(sorted(groups.difference(*own) | names | set(unread)))
 
 
+def _named_words(
+    text: str, covered: Iterable[str], names: Sequence[str], expanded: Iterable[Expansion]
+) -> frozenset[str]:
+    """Return the words of ``names``, and of states named by an element, with their spellings in ``text``."""
+    words = frozenset(covered).union(*map(str.split, names))
+    keys = set(map(international_key, (*words, *names)))
+    spelt = (word for word in map(fold_name, _PARTS.findall(text)) if international_key(word) in keys)
+    # "Low potassium" means hypokalemia, not a preparation of potassium.
+    states = (one.asked for one in expanded if ions_of(one.asked) and not any(map(ions_of, one.same)))
+    return words.union(spelt, *map(str.split, states))
+
+
 def past_limit(index: NameIndex, candidates: Sequence[NameCandidate], hits: Sequence[DrugHit]) -> list[str]:
-    """Return the medicines that a text names beyond those that are shown."""
+    """Return the medicines that a text names besides those of the shown ``hits``."""
     shown = {hit.matched.on for hit in hits}
     named = {one.on: one for one in candidates if one.how in _NAMED and one.on not in shown}
     return [index.generics[one.entry] for one in named.values()] if hits else []
 
 
 def _in_english(folded: str, expanded: Iterable[Expansion]) -> str:
-    """Return a folded question with English words for its classes and substances in other languages."""
+    """Translate the classes and substances of a folded question to English."""
     terms = label_terms()
     for one in expanded:
         if one.same and not terms.groups_in(one.asked) and not aliases().name(one.asked):
@@ -92,9 +99,9 @@ def _in_english(folded: str, expanded: Iterable[Expansion]) -> str:
 
 
 def _unlisted(index: NameIndex, question: TypedQuery, english: str) -> dict[str, str]:
-    """Return the known names of medicines that have no record, by the words that were typed.
+    """Return the known names of medicines without a record, by the words that were typed.
 
-    A part of a name that has one is none, and neither is a name that "and" would join to it.
+    Left out are parts of a name that has a record, and names that would contain "and" and such a name.
     """
     terms, words = label_terms(), question.words
     spans = [(span.start, span.end) for span in find_spans(index, question)]
@@ -114,22 +121,25 @@ def _unlisted(index: NameIndex, question: TypedQuery, english: str) -> dict[str,
 
 
 def _is_free(words: Sequence[str], start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
-    """Return whether the words from ``start`` to ``end`` are more than, and not joined to, the names at ``spans``."""
+    """Return whether the words from ``start`` to ``end`` may be a name besides the names at ``spans``.
+
+    They may contain a whole shorter name, but no joining word beside it.
+    """
     touched = [(first, last) for first, last in spans if first < end and start < last]
     more = all(start <= first and last <= end and last - first < end - start for first, last in touched)
     return not touched or (more and JOINING.isdisjoint(words[start:end]))
 
 
 def _is_all(english: str, covered: Collection[str]) -> bool:
-    """Return whether a question says nothing beside the classes and names that ``covered`` are the words of."""
+    """Return whether ``covered`` has all words of a question that say something."""
     words = (word for word in fold_name(english).split() if word not in NOISE | JOINING | _ARTICLES)
     return all(word in covered or singular(word) in covered for word in words)
 
 
 def _unread(text: str, question: TypedQuery, names: Collection[str], others: Collection[str]) -> Iterator[str]:
-    """Yield the elements, and words that no vocabulary holds, that a word or sign joins to a name or another such word.
+    """Yield elements and unknown words that a word or sign joins to one of ``names``, or to another such word.
 
-    A comma joins only in a list that goes on, or at the end of the text.
+    A comma joins only in a list that continues, or before the last word of the text.
     """
     parts = [(part, without_form(fold_name(part)) or part) for part in _PARTS.findall(with_joining_words(text))]
     kept = [(part, word) for part, word in parts if word in _JOINS or word not in NOISE]
@@ -146,7 +156,7 @@ def _unread(text: str, question: TypedQuery, names: Collection[str], others: Col
 
 
 def _salts(word: str, question: TypedQuery) -> Iterable[str]:
-    """Return the preparations that an element means beside a medicine: "iron" is taken, an "iron level" is not."""
+    """Return the preparations that an element means beside a medicine: "iron", but not "iron level"."""
     terms = label_terms()
     for element in ions_of(word):
         salt = f" {element} salt "

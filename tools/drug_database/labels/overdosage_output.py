@@ -1,4 +1,4 @@
-"""The output of ``search_overdosage``: Overdosage or hypersensitivity in labels, and the Dosage of treatments."""
+"""The output of ``search_overdosage``: label sections on overdosage or hypersensitivity, and doses of treatments."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, 
 from tools.types import Passage, Phrase, ToolResult
 
 ABOVE: Final = "above_labelled_doses"
-"""Key of the result for a question that states more of a medicine than its labels allow."""
+"""Key of the result that is true if the question states an amount far above the labelled doses."""
 SECTION: Final[SectionName] = "overdosage"
 _DEFAULT: Final = "en"
 _TREATMENT: Final[SectionName] = "dosage"
@@ -24,15 +24,15 @@ _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
 _RESCUES: Final = re.compile("overdos|poison|anaphyla", re.IGNORECASE)
 _NOTES: Final[dict[str, dict[str, str]]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
 _LETTERS: Final = 6
-"""Letters by which a word of an indication is found in the question, in any of the languages."""
+"""Number of first letters by which a word of an indication is found in the question, in any language."""
 _GENERAL: Final = re.compile(r"overdos|poison|emerg|treat|indica|suspec|includ|patient|medici|condit")
 
 
 class Treatments:
-    """Tells which of the medicines that a question names are asked for as a treatment, and were not taken.
+    """Decides which of the medicines of a question are treatments, and were not taken.
 
-    ``records`` are those that it names, ``asked`` those whose dose it asks for, without an amount that was given, and
-    ``taken`` the keys of those in the words that tell what was taken, None where no words do.
+    ``records`` are the medicines that the question names, and ``asked`` those whose dose it asks for. ``taken`` has the
+    keys of the medicines that it says were taken; None if it does not say what was taken.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class Treatments:
         self._asked = {record.key for record in asked}
         self._taken = taken
         self.reacted = any(self._shares(record, _REACTIONS) for record in records if record.key in self._asked)
-        """Whether the dose of a medicine for anaphylaxis is asked, so that no overdose of another is meant."""
+        """Whether the question asks for the dose of a medicine for anaphylaxis, and so means no overdose of another."""
 
     def holds(self, record: DrugRecord) -> bool:
         """Return whether ``record`` is asked for as a treatment.
 
-        Another medicine's Overdosage section speaks of it, or its indication is an overdose or anaphylaxis: the one
-        that the question tells of in the same words, or of another medicine that it names. One with an Overdosage
-        section must be asked for by its dose.
+        Either the Overdosage section of another medicine names it, or its indication is an overdose or anaphylaxis that
+        the question mentions in the same words, or that another medicine of the question may have caused. Its dose must
+        be asked for, except that a medicine without an Overdosage section may be one named by another's section.
         """
         asked = record.key in self._asked
         if self._is_spoken_of(record) and (asked or not _said(record, SECTION)):
@@ -64,7 +64,7 @@ class Treatments:
         return asked and ((taken and any(_indications(record, _RESCUES))) or self._shares(record, _RESCUES))
 
     def spares(self, record: DrugRecord) -> bool:
-        """Return whether ``record`` was not taken: its dose is asked for, or it is a treatment of what was."""
+        """Return whether ``record`` was not taken, but its dose is asked for or it treats an overdose of another."""
         named = record.key in self._asked or self._is_spoken_of(record)
         return named and bool(self._taken) and record.key not in (self._taken or ())
 
@@ -87,7 +87,7 @@ def has_section(record: DrugRecord) -> bool:
 
 
 def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, name: str = "") -> JsonValue:
-    """Return a row that quotes nothing and says whom to call."""
+    """Return a row that has no quote and says whom to call."""
     said = _NOTES.get(language, _NOTES[_DEFAULT])[kind].format(name=name)
     return {"medicines": [name] if name else [], "mentions": 0, "note": said}
 
@@ -101,9 +101,10 @@ def overdosage_result(
     above: bool,
     language: str,
 ) -> ToolResult:
-    """Return the Overdosage section of the first label of each record that has one, and the Dosage of treatments.
+    """Return the Overdosage section of each record's first label that has one, and the Dosage of treatments.
 
-    Of ``members`` of a class, by key, those that say the same as another but for the name are left out.
+    ``members`` are the keys of records that were found by their class. Those whose section is the same as another's
+    except for the name are left out.
     """
     found = _FoundSections(records, {"question": question, ABOVE: above})
     told = [record for record in records if treatments.holds(record) or not treatments.spares(record)]
@@ -122,9 +123,9 @@ def overdosage_result(
 
 
 def hypersensitivity_result(question: str, records: Sequence[DrugRecord], treatments: Treatments) -> ToolResult:
-    """Return what the labels of the medicines say of hypersensitivity, and the Dosage of what treats a reaction.
+    """Return what the labels of the medicines say about hypersensitivity, and the Dosage of treatments.
 
-    A medicine for anaphylaxis is not the one reacted to: unless its dose is asked for, it may have been overdosed.
+    A medicine for anaphylaxis did not cause the reaction. If its dose is not asked for, it may have been overdosed.
     """
     found = _FoundSections(records, {"question": question})
     for record in records:
@@ -138,7 +139,7 @@ def hypersensitivity_result(question: str, records: Sequence[DrugRecord], treatm
 
 
 class _FoundSections:
-    """The sections found for a question, as the tool returns them."""
+    """Collects the sections found for a question for the result of the tool."""
 
     def __init__(self, records: Sequence[DrugRecord], told: Mapping[str, JsonValue]) -> None:
         self._passages: list[Passage] = []
@@ -148,22 +149,19 @@ class _FoundSections:
         self._told = told
 
     def add(self, record: DrugRecord, sections: Iterable[SectionName], about: re.Pattern[str] = _ANYTHING) -> bool:
-        """Add the sentences ``about`` something of the first label with each section; return whether any was found."""
+        """Add the sentences that match ``about``, for each section of the first label that has one; return if any."""
         name, before = record.generic_name, len(self._rows)
         for section in sections:
-            labels = (
-                (one, [text for text in one.sections.get(section, ()) if about.search(text)]) for one in record.labels
-            )
-            label, said = next(((one, said) for one, said in labels if said), (None, []))
-            if label is None:
-                continue
-            passage = section_passage(record, label, section)
-            self._passages.append(passage)
-            row: dict[str, JsonValue] = {"cite": passage.id, "label_of": name, "about": name}
-            self._rows.append({**row, "section": SECTION_TITLES[section], "label": {section: [*said]}})
-        if len(self._rows) > before:
-            self.pairs.append({"medicines": [name], "mentions": len(self._rows) - before, "note": ""})
-        return len(self._rows) > before
+            for label in record.labels:
+                if said := [text for text in label.sections.get(section, ()) if about.search(text)]:
+                    passage = section_passage(record, label, section)
+                    self._passages.append(passage)
+                    row: dict[str, JsonValue] = {"cite": passage.id, "label_of": name, "about": name}
+                    self._rows.append({**row, "section": SECTION_TITLES[section], "label": {section: [*said]}})
+                    break
+        if added := len(self._rows) - before:
+            self.pairs.append({"medicines": [name], "mentions": added, "note": ""})
+        return added > 0
 
     def result(self) -> ToolResult:
         """Return what was found."""

@@ -1,4 +1,4 @@
-"""What the check of a pair says itself, beside its quotes: what was searched, and that nothing was found."""
+"""Notes of the interaction check on a pair: which labels were searched, and that nothing was found."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -17,7 +17,7 @@ NOTHING_FOUND: Final = (
 
 
 class PairNotes:
-    """Words the notes in ``language``; names of medicines stay as the database has them."""
+    """Notes of the check in ``language``; names of medicines stay as the database has them."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -32,15 +32,15 @@ class PairNotes:
         stated: Collection[tuple[str, str]],
         members: Sequence[str] = (),
     ) -> str:
-        """Return the note on a pair, of which the labels have ``said`` this, and share these ``risks``.
+        """Return the note on a pair.
 
         Args:
             one: A medicine or class.
             other: The other one.
-            said: What the labels say of each other.
+            said: The statements of the labels about each other.
             risks: The risks that both share.
-            stated: The parties with the risks that their own labels state.
-            members: Medicines of a class of one of them that the label of the other names instead.
+            stated: Pairs of a party's name and a risk that its own label states.
+            members: Medicines of the same class that the other label names instead of the party without a record.
         """
         parties = (one, other)
         notes = list(dict.fromkeys(party.note for party in parties if party.note))
@@ -54,20 +54,13 @@ class PairNotes:
             return " ".join([*notes, *(self._say("{} is no known name: it was not checked.", name) for name in unread)])
         notes += filter(None, map(self._searched, parties))
         notes += self._meant(said)
-        unsaid: list[str] = []
-        for party in parties:
-            missing = [risk for risk in risks if (party.name, risk) not in stated]
-            listed = "For {} this is from a list of medicines with that risk ({}), not from a label."
-            unsaid += [self._say(listed, party.name, self._say(risk)) for risk in missing]
         if members:
             instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
             unlisted = next(party.name for party in parties if not party.record)
             notes.append(self._say(instead, self._listed(members), unlisted))
         elif not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
-        if risks:
-            shared_risks = "Shared risk: {}."
-            notes += [self._say(shared_risks, self._listed([self._say(risk) for risk in risks])), *unsaid]
+        notes += self._shared(risks, parties, stated)
         return " ".join(notes)
 
     def single(self, party: Party, *, said: bool) -> str:
@@ -90,7 +83,7 @@ class PairNotes:
         return self._say("Not checked: at most {} medicines are compared at once.", str(most))
 
     def meanings(self, name: str, meant: Sequence[str], note: str) -> str:
-        """Return the note on an abbreviation with several meanings; ``note`` is the English one, where there is one."""
+        """Return the note on an abbreviation with several meanings; ``note`` is the English one, if there is one."""
         told = self._say("{} may mean {}.", name, f" {self._say('or')} ".join(meant))
         return note if note and self.language == "en" else told
 
@@ -99,7 +92,7 @@ class PairNotes:
         return self._say("{} was read as {}.", typed, name)
 
     def _meant(self, said: Sequence[Statement]) -> list[str]:
-        """Return which medicine a label means by an enzyme role, where the gravest statement does."""
+        """Return which medicine a label means by an enzyme role, if the gravest statement uses one."""
         roles: dict[tuple[str, str], dict[str, None]] = {}
         for one in said if said and said[0].how == "enzyme" else ():
             if one.how == "enzyme" and not label_terms().roles_in(f"an {one.about}"):
@@ -107,8 +100,15 @@ class PairNotes:
         text = "The label of {} does not name {}, which is meant as: {}."
         return [self._say(text, *names, self._listed([*meant])) for names, meant in roles.items()]
 
+    def _shared(self, risks: Sequence[str], parties: Sequence[Party], stated: Collection[tuple[str, str]]) -> list[str]:
+        """Return which risks the parties share, and which of them are not from a label."""
+        listed = "For {} this is from a list of medicines with that risk ({}), not from a label."
+        unsaid = [(party.name, risk) for party in parties for risk in risks if (party.name, risk) not in stated]
+        shared = [self._say("Shared risk: {}.", self._listed([self._say(risk) for risk in risks]))] if risks else []
+        return [*shared, *(self._say(listed, name, self._say(risk)) for name, risk in unsaid)]
+
     def _searched(self, party: Party) -> str:
-        """Return what was searched for a party that has no label itself; empty for one that has."""
+        """Return which labels were searched for a party without a label; empty for a party with one."""
         if party.members:
             members = self._listed([record.generic_name for record in party.members])
             return self._say("Labels searched for {}: {}.", party.name, members)

@@ -1,4 +1,4 @@
-"""Records and labels as the model and the reader get them: JSON data, and passages with every quotable sentence."""
+"""Renders records and labels for the model and the reader: as JSON data, and as passages to quote from."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -28,18 +28,18 @@ _NOT_THE_NAME = (
 )
 _KNOWN = frozenset({"exact", "brand", "synonym", "code"})
 UNDATED = "label date not given"
-"""The version of a reference to a source that states no date."""
+"""The version in a reference to a source without a date."""
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
 _MOST_PRODUCTS = 40
 _MOST_SENTENCES = 6
-"""Of one section in a search result; ``get_drug_label`` gives the whole section."""
+"""Maximum number of sentences of a section in a search result; ``get_drug_label`` gives the whole section."""
 
 
 def tool_result(result: DrugSearchResult) -> ToolResult:
     """Return the output of ``search_drug_database``; its shape is a contract with the agent."""
     passages = tuple(passage(hit.record, score=hit.score) for hit in result.hits)
-    # The amounts of an overdose are no doses, and shown only when asked for.
+    # The amounts of an overdose could be read as doses, and are shown only if asked for.
     sections: list[SectionName] = [
         name for name in SECTIONS if name != "overdosage" or speaks_of_overdose(result.query.name)
     ]
@@ -57,7 +57,7 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
 
 
 def summary(result: DrugSearchResult) -> Phrase:
-    """Return a few words for the step's title."""
+    """Return the result in a few words, for the title of the step."""
     if not result.hits:
         return Phrase(text="no match")
     first, *others = result.hits
@@ -110,7 +110,7 @@ def grouped(products: Iterable[Product]) -> list[ProductGroup]:
 
 
 def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
-    """Return the record as a passage of its product list; what it has of a label is cited as that label."""
+    """Return the record as a passage of its product list. The part from its label is cited as that label."""
     text, name = record_text(record), record.generic_name
     lists = (one for one in record.sources if any(one.id in product.sources for product in record.products))
     found = _passage(record, "", text, next(lists, next(iter(record.sources), main_source(record))), name, score)
@@ -131,7 +131,10 @@ def section_passage(record: DrugRecord, label: Label, section: SectionName) -> P
 def _passage(  # noqa: PLR0917
     record: DrugRecord, part: str, text: str, source: DataSource | None, section: str, score: float = 0.0
 ) -> Passage:
-    """Return a part of the record as a passage, whose id changes with its text: old answers keep what they cited."""
+    """Return a part of the record as a passage.
+
+    Its id changes with its text, so that the citations of old answers do not show a newer text.
+    """
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     return Passage(
         id=f"drug:{record.key}{part}:{version}",
@@ -148,7 +151,7 @@ def _passage(  # noqa: PLR0917
 
 
 def main_source(record: DrugRecord) -> DataSource | None:
-    """Return the source of what the record says: its label, else its first source."""
+    """Return the source of the record's label, or else its first source."""
     if record.labels:
         return record.labels[0].source
     return record.sources[0] if record.sources else None
@@ -169,7 +172,7 @@ def record_text(record: DrugRecord) -> str:
 
 
 def _facts(record: DrugRecord) -> list[str]:
-    """Return the lines that are not of a label."""
+    """Return the lines on the record that are not from a label."""
     lines = [record.generic_name]
     for title, facts in (
         ("Active substances", record.substances),
@@ -207,7 +210,7 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
 
 
 def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
-    """Return the first sentences of a section of the first label; no dose for another route than the asked one."""
+    """Return the first sentences of a section of the first label, without doses for routes that were not asked for."""
     said = hit.record.labels[0].sections.get(section, ()) if hit.record.labels else ()
     if section in DOSE_SECTIONS and hit.scope is not None:
         said = doses_for(hit.record, said, (*hit.scope.asked, *hit.scope.implied))
@@ -220,13 +223,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def named_record(result: DrugSearchResult) -> DrugRecord | None:
-    """Return the medicine that was named; None when only a spelling, a class or words led to the hits."""
+    """Return the medicine that was named; None if only a spelling, a class or other words led to the hits."""
     first = next(iter(result.hits), None)
     return first.record if first is not None and first.matched.how in _KNOWN else None
 
 
 def cited_passage(record: DrugRecord, passage_id: str) -> Passage | None:
-    """Return the record, or the section of one of its labels, of that id; None when its text has changed."""
+    """Return the passage of the record or of a label section with this id; None if its text has changed."""
     whole = passage(record)
     parts = (section_passage(record, label, name) for label in record.labels for name in label.sections)
     found = (*map(whole.with_source_of, whole.sections), *parts)

@@ -1,8 +1,8 @@
-"""How strongly a label's sentence warns, by its wording alone.
+"""Grades how strongly a label's sentence warns, by its wording alone.
 
 The levels follow the verbs of FDA's labeling guidance (21 CFR 201.57): a use that is contraindicated, one to avoid, one
-that needs another dose, and one to monitor. A sentence that only describes an effect is ``described``; one that denies
-an effect is no warning. The wording is general: no medicine is named here.
+that needs another dose, and one to monitor. A sentence that only describes an effect is ``described``. The wordings
+name no medicine.
 """
 
 import re
@@ -18,14 +18,14 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 
 class RiskWording(Frozen):
-    """How labels word a risk, and the group of the vocabulary whose members carry it."""
+    """The wordings of a risk in labels, and the group of the vocabulary whose members carry it."""
 
     group: str
     wording: tuple[str, ...]
 
 
 class LabelWording(Shipped):
-    """``data/label_wording.json``: regular expressions of what labels say, any of which suffices."""
+    """``data/label_wording.json``: regular expressions for each level and risk, any of which suffices."""
 
     severity: dict[str, tuple[str, ...]]
     risks: dict[str, RiskWording]
@@ -57,7 +57,7 @@ def severity_of(sentence: str, section: SectionName) -> Severity:
 
 
 def says_something(clause: str) -> bool:
-    """Return whether ``clause`` warns or tells an effect by itself; the item of a list only names a medicine."""
+    """Return whether ``clause`` warns or tells an effect by itself; an item of a list may only name a medicine."""
     return _says("effect", clause) or severity_of(clause, "interactions") != "described"
 
 

@@ -1,8 +1,8 @@
-"""Risks that two labels warn of independently, such as QT prolongation.
+"""Finds risks that two labels warn of independently, such as QT prolongation.
 
-They are read from each label's own warnings. A sentence counts that says that the label's medicine causes the risk: not
-one that denies it, that has it as a state of the patient, or that tells of another medicine's levels or weaker effect.
-Where only one label states it, the other medicine must belong to the vocabulary's group for the risk.
+A sentence of a label counts if it says that the label's medicine causes the risk. It does not count if it denies the
+risk, means a state of the patient, or is about another medicine's levels or weaker effect. If only one label states the
+risk, the other medicine must belong to the vocabulary's group for it.
 """
 
 import re
@@ -32,7 +32,7 @@ _ELSEWHERE = re.compile(
     r"|\binto the eye\b|\bintra-?(?:vitreal|ocular|cameral)",
     re.IGNORECASE,
 )
-"""What risk is none of the medicine's own: levels that change, an effect that is weakened, a use in the eye."""
+"""A risk that is not of the medicine itself: changed levels, a weakened effect, a use in the eye."""
 _OF_PATIENT = re.compile(
     r"\b(?:avoid|caution|weigh(?!t)|correct|stop|discontinu|withh|favou?r|predispos|susceptib)\w*\b"
     r"(?:(?!\b(?:caus|rais|increas|prolong|add|worsen|lead|result|produc|induc|risk of)).)*$",
@@ -43,11 +43,11 @@ _CIRCUMSTANCE = re.compile(
     r"[^.;,]{0,40}$",
     re.IGNORECASE,
 )
-"""Words before a state that the patient is in already, as these."""
+"""Words before a state that the patient already has."""
 _CAUSES = re.compile(r"(?<!that )(?<!which )\b(?:caus|worsen|produc|induc|prolong)\w*(?: \w+){0,5} $")
 _PARTS = re.compile(r", (?:and|but|while|whereas)\b")
 _NEAR: Final = 60
-"""Characters behind a risk in which the medicine that it comes from is named."""
+"""Number of characters after a risk in which its cause may be named."""
 _OTHER = re.compile(r"\bother\b(?! than)", re.IGNORECASE)
 _WITH_OTHERS = re.compile(
     r"\b(?:other|concomitant\w*|concurrent\w*|co-?administ\w*|combin\w*|drugs|agents)\b", re.IGNORECASE
@@ -65,22 +65,21 @@ class RiskQuote(NamedTuple):
 def shared_risks(one: Party, other: Party) -> Mapping[str, tuple[RiskQuote | None, RiskQuote | None]]:
     """Return the risks that both medicines carry, with the clearest sentence of either label.
 
-    A medicine carries a risk when its label states it, or when the vocabulary lists the medicine in the risk's group.
-    At least one label must state the risk; the other sentence is None when its label does not.
+    A medicine carries a risk if its label states it, or if the vocabulary lists the medicine in the risk's group. At
+    least one label must state the risk; the other sentence may be None.
     """
-    found: dict[str, tuple[RiskQuote | None, RiskQuote | None]] = {}
-    for name, risk in RISKS.items():
-        quotes = (_quote(one, name), _quote(other, name))
-        carried = [
-            quote is not None or risk.group in party.groups for quote, party in zip(quotes, (one, other), strict=True)
-        ]
-        if all(carried) and any(quotes):
-            found[name] = quotes
-    return found
+    found = {name: (_quote(one, name), _quote(other, name)) for name in RISKS}
+    return {
+        name: (first, second)
+        for name, (first, second) in found.items()
+        if (first or second)
+        and (first or RISKS[name].group in one.groups)
+        and (second or RISKS[name].group in other.groups)
+    }
 
 
 def _quote(party: Party, risk: str) -> RiskQuote | None:
-    """Return the strongest sentence that states ``risk``; of equal ones, one about use with other medicines."""
+    """Return the strongest sentence that states ``risk``, if possible one about use with other medicines."""
     stated = [
         RiskQuote(label, section, sentence)
         for label in (party.record.labels if party.record else ())
@@ -93,7 +92,7 @@ def _quote(party: Party, risk: str) -> RiskQuote | None:
 
 @lru_cache(maxsize=65_536)
 def states(sentence: str, risk: str) -> bool:
-    """Whether ``sentence`` states ``risk`` and does not deny it."""
+    """Return whether ``sentence`` states ``risk`` and does not deny it."""
     return any(_stated(sentence, risk))
 
 
@@ -104,8 +103,8 @@ def _stated(text: str, risk: str) -> Iterator[re.Match[str]]:
 def _is_own(party: Party, section: SectionName, sentence: str, risk: str) -> bool:
     """Return whether ``sentence`` says that the medicine itself causes ``risk``.
 
-    On use with others it does where it names a class that causes the risk and to which the medicine belongs, or the
-    medicine as what causes it. Other medicines are mostly named because their levels change.
+    A sentence on use with other medicines must name the medicine as the cause, or a class with this risk to which the
+    medicine belongs: most other medicines are named because their levels change.
     """
     terms = label_terms()
     group = RISKS[risk].group
@@ -122,14 +121,11 @@ def _is_own(party: Party, section: SectionName, sentence: str, risk: str) -> boo
 
 
 def _is_cause(party: Party, part: str, risk: re.Match[str]) -> bool:
-    """Return whether ``part`` of a sentence names the medicine behind the risk, or says first that it causes it."""
+    """Return whether ``part`` of a sentence names the medicine after the risk, or begins with it as the cause."""
     before, after = fold_name(part[: risk.start()]) + " ", fold_name(part[risk.end() :])[:_NEAR]
     begins = before[:_NEAR] if _CAUSES.search(before) else ""
     return any(name in after or begins.startswith(name) or f" of {name} " in begins for name in party.own)
 
 
 def _order(found: RiskQuote) -> tuple[bool, int]:
-    return (
-        _WITH_OTHERS.search(found.quote) is None,
-        SEVERITIES.index(severity_of(found.quote, found.section)),
-    )
+    return _WITH_OTHERS.search(found.quote) is None, SEVERITIES.index(severity_of(found.quote, found.section))

@@ -1,7 +1,7 @@
-"""Curated other names: INN, BAN and JAN names, abbreviations, and what clinicians call classes.
+"""Curated aliases: INN, BAN and JAN names, abbreviations, and what clinicians call classes.
 
-They are data (``data/aliases.json``), each with its source. An alias leads to names that the database itself holds; it
-never makes a record. So are the names that are known to be taken for one another (``data/lookalikes.json``).
+``data/aliases.json`` has each alias with its source. An alias leads to names of the database; it never makes a record.
+``data/lookalikes.json`` has the names that are known to be confused with each other.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ MEDICINE_NAMES: Final = "medicine_names.json"
 LISTED: Final = "us_listed"
 """Source of the brands of ``data/medicine_names.json``."""
 _LONG_ENOUGH: Final = 6
-"""Letters of an abbreviation that can be misspelt; with one wrong letter a shorter one is another."""
+"""Minimum length of an abbreviation that can be misspelt. A shorter one with a wrong letter may be another one."""
 
 
 class NameAlias(Frozen):
@@ -35,13 +35,13 @@ class NameAlias(Frozen):
     note: str = ""
     """A warning for the reader, such as a known confusion."""
     foreign: Mapping[str, str] = {}
-    """The one name that it means in another language, by the language."""
+    """The one name that the alias means in another language, by the language."""
     in_files: bool = False
-    """Whether FDA's or NLM's files bear both names in one record."""
+    """Whether FDA's or NLM's files have both names in one record."""
 
 
 class ClassAlias(Frozen):
-    """What clinicians call a class: the class names of the database it means, and its members by name."""
+    """What clinicians call a class, with the class names of the database and the members that it means."""
 
     alias: str
     classes: tuple[str, ...] = ()
@@ -60,9 +60,10 @@ class AliasFile(Frozen):
 
 
 class MedicineNames(Shipped):
-    """``data/medicine_names.json``: names in FDA's and NLM's files, which tell one that is not loaded from a slip.
+    """``data/medicine_names.json``: names in FDA's and NLM's files.
 
-    A medicine with several ingredients is named by them, joined by ``and``.
+    They tell a medicine that is not loaded from a misspelling. A medicine with several ingredients is named by them,
+    joined by ``and``.
     """
 
     brands: dict[str, tuple[str, ...]]
@@ -82,7 +83,7 @@ def medicine_names() -> MedicineNames:
 
 
 class Aliases:
-    """Look-up by folded alias, with and without spaces, singular and plural."""
+    """Finds aliases by their folded text, with and without spaces, in the singular and plural."""
 
     def __init__(self, data: AliasFile, listed: MedicineNames) -> None:
         self.classes = data.classes
@@ -94,7 +95,7 @@ class Aliases:
         self.substances = frozenset(fold_name(name) for one in data.names for name in one.names).union(
             listed.substances
         )
-        """Names of substances, folded, with those that aliases lead to."""
+        """Folded names of substances, including those that aliases lead to."""
         brands = [NameAlias(alias=one, names=(means,), kind="brand", source=LISTED) for one, means in listed.pairs()]
         for name in (*data.names, *brands):
             for form in _forms(name.alias):
@@ -121,29 +122,29 @@ class Aliases:
         self.class_spellings = Spellings(classes)
 
     def name(self, text: str) -> NameAlias | None:
-        """Return the alias of a medicine that ``text`` is."""
+        """Return the alias of a medicine with the spelling ``text``."""
         return self._names.get(fold_name(text))
 
     def international(self, text: str) -> NameAlias | None:
-        """Return the international name that ``text`` is in German or Spanish: ``Cotrimoxazol``."""
+        """Return the alias of which ``text`` is the German or Spanish spelling, such as ``Cotrimoxazol``."""
         found = self._international.get(international_key(fold_name(text)))
         return found if found and len(text) >= _LONG_ENOUGH else None
 
     def substance_names(self, name: str) -> Sequence[str]:
-        """Return the INN, BAN or USAN of the same substance beside ``name``."""
+        """Return the other official names (INN, BAN, USAN) of the substance ``name``."""
         return list(self._substance_names.get(fold_name(name), ()))
 
     def drug_class(self, text: str) -> ClassAlias | None:
-        """Return the alias of a class that ``text`` is, in the singular or plural."""
+        """Return the alias of a class with the spelling ``text``, in the singular or plural."""
         folded = fold_name(text)
         return self._classes.get(folded) or self._classes.get(singular(folded))
 
     def other_names(self, name: str) -> Sequence[str]:
-        """Return the aliases that mean this medicine alone."""
+        """Return the aliases that mean only this medicine."""
         return self._other_names.get(fold_name(name), ())
 
     def nicknames(self, drug_class: str) -> Sequence[str]:
-        """Return what clinicians call a class that has this name in the database."""
+        """Return what clinicians call the class with this name in the database."""
         return self._nicknames.get(fold_name(drug_class), ())
 
 
@@ -173,7 +174,7 @@ class LookAlikeGroup(Frozen):
     names: tuple[str, ...] = Field(min_length=2)
     source: str
     tall_in_files: tuple[str, ...] = ()
-    """Those that the NDC directory writes in tall man letters."""
+    """Those of the names that the NDC directory writes in tall man letters."""
 
 
 class LookAlikeFile(Frozen):
@@ -186,19 +187,15 @@ class LookAlikeFile(Frozen):
 
 
 @cache
-def _table() -> dict[str, dict[str, None]]:
-    table: dict[str, dict[str, None]] = defaultdict(dict)
+def _look_alikes() -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
     for group in shipped(LOOK_ALIKES, LookAlikeFile).groups:
         for name in group.names:
-            table[fold_name(name)].update((other, None) for other in group.names if other != name)
-    return table
+            found[fold_name(name)] += (other for other in group.names if other != name)
+    return found
 
 
 def look_alikes(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that any of ``names`` is known to be confused with, in the order of the lists."""
-    table = _table()
-    found: dict[str, None] = {}
-    for name in names:
-        for form in (fold_name(name), base_moiety(name)):
-            found.update(table.get(form, {}))
-    return tuple(found)
+    """Return the names with which any of ``names`` is known to be confused, in the order of the lists."""
+    forms = (form for name in names for form in (fold_name(name), base_moiety(name)))
+    return tuple(dict.fromkeys(other for form in forms for other in _look_alikes().get(form, ())))

@@ -1,4 +1,4 @@
-"""Medicines that a question names as the cause of an allergy: the patient does not take them."""
+"""Removes medicines to which a patient is allergic from a question, since the patient does not take them."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _ALLERGY: Final = "|".join(sorted(word_list("allergy"), key=len, reverse=True))
 _WORD: Final = r"[^\W\d_][\w/-]{2,}"
 _AND: Final = "and|or|und|oder|y|o"
 _TO: Final = r"(?:to|of|gegen|gegenüber|auf|von|al?)(?: (?:an?|the|all|any|other|die|den|das|el|la|los|las))?"
-_BEHIND: Final = re.compile(
+_AFTER: Final = re.compile(
     rf"\b(?:{_ALLERGY})(?: reactions?)? {_TO} (?P<names>{_WORD}(?: (?!(?:{_AND}) ){_WORD})?)"
     rf"(?: (?:{_AND}) (?P<other>{_WORD}))?",
     re.IGNORECASE,
@@ -27,12 +27,12 @@ _BEFORE: Final = re.compile(
 
 
 def without_allergens(text: str) -> str:
-    """Return ``text`` without the names of what it says somebody is allergic to."""
-    return _BEFORE.sub(_left, _BEHIND.sub(_left, text))
+    """Return ``text`` without the names of allergens."""
+    return _BEFORE.sub(_without_names, _AFTER.sub(_without_names, text))
 
 
-def _left(found: re.Match[str]) -> str:
-    """Return what a match holds behind the names; all of it where there is none."""
+def _without_names(found: re.Match[str]) -> str:
+    """Return the words of a match after its names; the whole match if its first word is not a name."""
     names, other = found["names"].split(), found["other"] or ""
     named = next((place for place, word in enumerate(names) if _is_no_name(word)), len(names))
     rest = [*names[named:], *([other] if named < len(names) or _is_no_name(other) else [])]

@@ -1,21 +1,22 @@
-"""German and Spanish names of substances, read by composition and by the endings of international names.
+"""Reads German and Spanish names of substances by their parts and by the endings of international names.
 
-``Kaliumchlorid`` and ``cloruro de potasio`` are an ion and an ion, ``Metoprololsuccinat`` a substance and its salt,
-``amoxicilina`` an international nonproprietary name with a Spanish ending. Names are compared by a key: their sound
-without the endings in which the languages differ. Ions are never compared by edit distance.
+``Kaliumchlorid`` and ``cloruro de potasio`` consist of two ions, ``Metoprololsuccinat`` of a substance and its salt;
+``amoxicilina`` is an international nonproprietary name with a Spanish ending. Names are compared by a key, which is
+their phonetic key without the endings in which the languages differ. Ions are never compared by edit distance.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
 from tools.drug_database.names.name_keys import Shipped, salt_words, shipped
-from tools.drug_database.names.spelling import sounds
+from tools.drug_database.names.spelling import phonetic_keys
 from tools.language.folding import fold_name
 
 _SHORTEST: Final = 4
-"""Letters of a key; shorter ones belong to too many names."""
+"""Minimum length of a key; shorter ones belong to too many names."""
 _ENDINGS: Final = re.compile(r"(?:ium|um|[aeo]+)$")
 _SPANISH_IDE: Final = re.compile(r"uro$")
 _SPANISH_START: Final = re.compile(r"^es(?=[bcdfgmnpqtv])")
@@ -25,7 +26,7 @@ _MOST_WORDS: Final = 4
 
 
 class ForeignWords(Shipped):
-    """``data/foreign_names.json``: parts of names that no spelling rule leads to English."""
+    """``data/foreign_names.json``: parts of names that spelling rules do not turn into English."""
 
     cations: dict[str, str]
     anions: dict[str, str]
@@ -42,7 +43,7 @@ _ENGLISH_IONS: Final = (
 
 @lru_cache(maxsize=65_536)
 def international_key(folded: str) -> str:
-    """Return the key that spellings of one international name share: ``morfina``, ``Morphin`` and ``morphine``."""
+    """Return the key that the spellings of one international name share: ``morfina``, ``Morphin``, ``morphine``."""
     return international_keys([folded])[0]
 
 
@@ -53,7 +54,7 @@ def international_keys(names: Sequence[str]) -> list[str]:
     spelt = [_SPANISH_START.sub("s", _SPANISH_IDE.sub("ide", name)) for name in names]
     for written, usual in _WORDS.spellings:
         spelt = [name.replace(written, usual) for name in spelt]
-    return [_ENDINGS.sub("", sound) for sound in sounds([name.replace(" ", "") for name in spelt])]
+    return [_ENDINGS.sub("", key) for key in phonetic_keys([name.replace(" ", "") for name in spelt])]
 
 
 def _salts() -> dict[str, str]:
@@ -67,27 +68,24 @@ _SALTS: Final = _salts()
 
 
 def english_ions(folded: str) -> frozenset[str]:
-    """Return the ions and salt parts that an English name holds."""
+    """Return the ions and salt parts in an English name."""
     return _ENGLISH_IONS.intersection(folded.split())
 
 
 def ions_of(folded: str) -> frozenset[str]:
-    """Return the ions and salt parts that a name holds, in English, whichever of the languages it is written in."""
-    found: set[str] = set()
-    for word in folded.split():
-        found.update(part for part in _parts(word) or (word,) if part in _ENGLISH_IONS)
-    return frozenset(found)
+    """Return the English names of the ions and salt parts in an English, German or Spanish name."""
+    return _ENGLISH_IONS.intersection(part for word in folded.split() for part in _parts(word) or (word,))
 
 
 def salt_in_english(text: str) -> str:
-    """Return the English name of a German or Spanish salt that consists of ions alone; empty for another text."""
+    """Return the English name of a German or Spanish salt that consists only of ions; empty for other text."""
     form = next(english_forms(text), "")
     salt = len(ions_of(form)) > 1 and _ENGLISH_IONS.issuperset(form.split())
     return form if salt and form != fold_name(text) else ""
 
 
 def english_forms(text: str) -> Iterator[str]:
-    """Yield English names that ``text`` may be in German or Spanish, the likeliest first; none for other text."""
+    """Yield the English names that the German or Spanish ``text`` may mean, the likeliest first."""
     folded = fold_name(text)
     if acid := _ACID.match(folded):
         yield f"{acid['stem'] or acid['spanish']}ic acid"
@@ -101,7 +99,7 @@ def english_forms(text: str) -> Iterator[str]:
 
 
 def _ordered(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the parts in English order: substance or metal before the acid's ion, both orders for an organic ion."""
+    """Yield the parts in the orders that English may use: substance and metal before the ion of the acid."""
     anions = [part for part in parts if part in _SALTS.values()]
     others = [part for part in parts if part not in anions]
     cations = [part for part in others if part in _WORDS.cations.values()]
@@ -114,10 +112,7 @@ def _ordered(parts: Sequence[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=65_536)
 def _parts(word: str) -> tuple[str, ...]:
-    """Return the metal, substance and salt that one German or Spanish word joins; empty when it joins none.
-
-    An English word is no such: ``chloride`` stays itself.
-    """
+    """Return the metal, substance and salt in one German or Spanish word; empty for an English word and any other."""
     cations = _WORDS.cations
     if word in cations:
         return (cations[word],)
@@ -136,7 +131,7 @@ def _parts(word: str) -> tuple[str, ...]:
 
 
 def _with_salt(word: str) -> tuple[str, ...]:
-    """Return substance and salt of a word such as ``metoprololsuccinat``."""
+    """Return the substance and salt of a word such as ``metoprololsuccinat``."""
     if not international_key(word).endswith(tuple(_SALTS)):
         return ()
     for place in range(_SHORTEST, len(word) - _SHORTEST + 1):
@@ -146,10 +141,13 @@ def _with_salt(word: str) -> tuple[str, ...]:
 
 
 def by_international_key(names: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the record of each international key that leads to one alone; ``names`` are folded, with their records."""
+    """Return the record of each international key that only one record has.
+
+    ``names`` are folded names, each with the number of its record.
+    """
     pairs = list(names)
-    owners: dict[str, set[int]] = {}
+    owners: dict[str, set[int]] = defaultdict(set)
     for key, (_, entry) in zip(international_keys([name for name, _ in pairs]), pairs, strict=True):
         if len(key) >= _SHORTEST:
-            owners.setdefault(key, set()).add(entry)
-    return {key: next(iter(found)) for key, found in owners.items() if len(found) == 1}
+            owners[key].add(entry)
+    return {key: entries.pop() for key, entries in owners.items() if len(entries) == 1}

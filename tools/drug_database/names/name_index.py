@@ -1,7 +1,7 @@
-"""The list of all names in memory: which record a name, a spelling or a class leads to.
+"""The index of all names in memory: the records of a name, a spelling or a class.
 
-It is read from Milvus once per generation, so that every process answers from the same data. Look-ups of exact names
-are dictionary reads; misspellings are found by ``Spellings``.
+It is read from Milvus once per generation, so that every process answers from the same data. Exact names are looked up
+in dictionaries; ``Spellings`` finds misspelt ones.
 """
 
 from bisect import bisect_left
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tools.drug_database.names.aliases import singular
 from tools.drug_database.names.foreign_names import by_international_key, international_key
-from tools.drug_database.names.name_keys import base_moiety, class_name, record_key
+from tools.drug_database.names.name_keys import base_moieties, base_moiety, class_name, record_key
 from tools.drug_database.names.spelling import Spellings
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.language.folding import fold_name
@@ -25,7 +25,7 @@ IndexEntry = dict[str, Any]
 
 
 def entry_of(record: DrugRecord) -> IndexEntry:
-    """Return what the list of names keeps of a record, as plain JSON data."""
+    """Return the entry of a record in the index, as plain JSON data."""
     return {
         "k": record.key,
         "g": record.generic_name,
@@ -50,7 +50,10 @@ class Known(NamedTuple):
 
 
 class NameIndex:
-    """Built from entries; read-only afterwards, so that threads can share it."""
+    """An index that is read-only after its construction, so that threads can share it.
+
+    A record is given by its number, which is its position in ``keys``, ``generics`` and the other lists.
+    """
 
     def __init__(self, entries: Iterable[IndexEntry]) -> None:
         self.keys: list[str] = []
@@ -67,7 +70,7 @@ class NameIndex:
         self.members: dict[str, list[int]] = defaultdict(list)
         self.class_names: dict[str, str] = {}
         self.class_words: dict[str, set[str]] = defaultdict(set)
-        """The classes that hold a word, which is in the singular."""
+        """The classes with a word in their name; the word is in the singular."""
         self.containing: dict[str, list[int]] = defaultdict(list)
         for entry in entries:
             self._add(entry)
@@ -85,7 +88,7 @@ class NameIndex:
         )
 
     def _substances(self, meanings: Sequence[Known]) -> list[Known]:
-        """Return the meanings that are no brand or synonym, of the fewest ingredients."""
+        """Return the meanings that are not brands or synonyms and have the fewest ingredients."""
         kept = [known for known in meanings if known.kind in {"generic", "substance", "ingredient"}]
         fewest = min((len(self.ingredients[known.entry]) for known in kept), default=0)
         return [known for known in kept if len(self.ingredients[known.entry]) == fewest]
@@ -134,7 +137,7 @@ class NameIndex:
                     self._brand_starts[start].append(Known(number, kind, name))
 
     def _keep_brand_starts(self) -> None:
-        """Keep ``Advair`` for ``Advair Diskus`` where few medicines have brands that begin so and none is it."""
+        """Keep a start such as ``Advair`` of ``Advair Diskus`` if it is not a name itself and few medicines have it."""
         for start, meanings in list(self._brand_starts.items()):
             if start in self._exact or len({known.entry for known in meanings}) > _FEW:
                 del self._brand_starts[start]
@@ -142,30 +145,30 @@ class NameIndex:
                 meanings.sort(key=self._order)
 
     def prominence(self, number: int) -> tuple[bool, int, int]:
-        """Orders records that fit equally well: with a label first, then with more products on the market."""
-        return (self.labelled[number], self.marketed[number], self.products[number])
+        """Return the sort key for equally good records: those with a label, then those with more marketed products."""
+        return self.labelled[number], self.marketed[number], self.products[number]
 
     def _order(self, known: Known) -> tuple[int, int, bool, int, int]:
         labelled, marketed, products = self.prominence(known.entry)
         parts = len(self.ingredients[known.entry])
-        # The name of one part of a combination says less than the brand of a medicine.
+        # A name that only one part of a combination has is a weaker match than a brand.
         kind: NameKind = "synonym" if known.kind == "substance" and parts > 1 else known.kind
-        return (_KIND_ORDER[kind], parts, not labelled, -marketed, -products)
+        return _KIND_ORDER[kind], parts, not labelled, -marketed, -products
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def exact(self, name: str) -> Sequence[Known]:
-        """Return the meanings of a name in any case, accents, hyphens or spacing, the best first."""
+        """Return the meanings of a name, the best first; case, accents, hyphens and spaces do not matter."""
         return self.whole(name) or self._brand_starts.get(fold_name(name), ())
 
     def whole(self, name: str) -> Sequence[Known]:
-        """As ``exact``, but the start of a brand is no name."""
+        """Return the meanings of a whole name, and not of the start of a brand."""
         folded = fold_name(name)
         return self._exact.get(folded) or self._exact.get(self._squeezed.get(folded.replace(" ", ""), "")) or ()
 
     def international(self, name: str) -> int | None:
-        """Return the record whose name differs from ``name`` only by spelling rules; None when there is none."""
+        """Return the record whose name differs from ``name`` only by spelling rules, or None."""
         return self._international.get(international_key(fold_name(name)))
 
     def starting(self, start: str) -> Iterator[str]:
@@ -176,6 +179,6 @@ class NameIndex:
             place += 1
 
     def ingredient_set(self, names: Sequence[str]) -> int | None:
-        """Return the record of exactly these ingredients, whose salts do not matter."""
-        bases = [base for base in map(base_moiety, names) if base]
+        """Return the record of exactly these ingredients; their salts do not matter."""
+        bases = base_moieties(names)
         return self.by_key.get(record_key(bases)) if bases else None

@@ -1,8 +1,8 @@
 """Base moieties of substances, and the key of an ingredient set.
 
-``base_moiety`` takes the salt, ester and hydrate off a substance's name, so that products of one active moiety roll up
-to one record, as RxNorm's ``form_of`` relation does. ``record_key`` names an ingredient set: it does not depend on the
-order of the ingredients and holds only ``a-z``, ``0-9``, ``-`` and ``+``.
+``base_moiety`` removes the salt, ester and hydrate from a substance's name, so that products of one active moiety share
+a record, as in RxNorm's ``form_of`` relation. ``record_key`` identifies an ingredient set: it does not depend on the
+order of the ingredients and has only ``a-z``, ``0-9``, ``-`` and ``+``.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ DATA: Final = Path(__file__).parent.parent / "data"
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _CLASS_KIND = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _LONGEST_KEY = 120
-# FDA gives biologics a suffix of four letters without meaning (trastuzumab-dkst); these tails of names are not such.
+# FDA gives biologics a suffix of four letters without meaning (trastuzumab-dkst). The excluded endings have a meaning.
 _BIOLOGIC_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?!acid|alfa|beta|zinc|iron|free|mono|poly|bran|acet)[a-z]{4}$")
 
 
@@ -37,19 +37,19 @@ class SaltWords(Shipped):
     """``data/salts.json``: which trailing words name a salt, ester or hydrate, and which names keep them."""
 
     endings: frozenset[str]
-    """Words that are taken off the end of a substance's name, one after the other."""
+    """Words that are removed from the end of a substance's name, one after the other."""
     hydrates: frozenset[str]
-    """Endings that name only crystal water; they are taken off every substance."""
+    """Endings that name only crystal water. They are removed from every substance."""
     phrases: tuple[str, ...]
     """Endings of several words."""
     prefixes: frozenset[str]
-    """First words that name only missing crystal water."""
+    """First words that only say that there is no crystal water."""
     elements: frozenset[str]
-    """First words after which nothing is taken off: calcium carbonate is not calcium."""
+    """First words after which no ending is removed: calcium carbonate is not calcium."""
     kept: frozenset[str]
     """Names that stay whole although they end in such a word."""
     renamed: dict[str, str]
-    """Names whose base is not found by taking words off: their folded words in alphabetical order, and the base."""
+    """The base of names for which removing words does not find it; the folded words are in alphabetical order."""
 
     def base(self, folded: str) -> str | None:
         """Return the base of a renamed substance; None for others."""
@@ -69,7 +69,7 @@ def salt_words() -> SaltWords:
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """One of the word lists of ``data/words.json``."""
+    """Return a word list of ``data/words.json``."""
     return frozenset(json.loads((DATA / "words.json").read_text(encoding="utf-8"))[name])
 
 
@@ -77,13 +77,11 @@ def word_list(name: str) -> frozenset[str]:
 def base_moiety(substance: str) -> str:
     """Fold a name without its salt, ester and hydrate: ``Metformin Hydrochloride`` gives ``metformin``.
 
-    Salts whose ion is the medicine stay whole (``potassium chloride``). A name that the rules would take off
-    entirely stays whole too.
+    Salts whose ion is the medicine stay whole (``potassium chloride``). The first word is never removed.
     """
     words = salt_words()
     folded = fold_name(_BIOLOGIC_SUFFIX.sub("", substance.strip().lower()))
-    known = words.base(folded)
-    if known:
+    if known := words.base(folded):
         return known
     first, _, rest = folded.partition(" ")
     if rest and first in words.prefixes:
@@ -92,22 +90,20 @@ def base_moiety(substance: str) -> str:
     parts = folded.removesuffix(phrase).split()
     while len(parts) > 1 and _is_ending(parts, words):
         parts = parts[:-1]
-        known = words.base(" ".join(parts))
-        if known:
+        if known := words.base(" ".join(parts)):
             return known
     return " ".join(parts)
 
 
 def _is_ending(parts: Sequence[str], words: SaltWords) -> bool:
-    if parts[-1] in words.hydrates:
-        return " ".join(parts) not in words.kept
-    if parts[-1] not in words.endings or parts[0] in words.elements:
+    if " ".join(parts) in words.kept:
         return False
-    return " ".join(parts) not in words.kept and not (len(parts) == 2 and parts[0] in words.endings)
+    is_salt_of_base = parts[0] not in words.elements and not (len(parts) == 2 and parts[0] in words.endings)
+    return parts[-1] in words.hydrates or (parts[-1] in words.endings and is_salt_of_base)
 
 
 def acid_or_ion(name: str) -> str:
-    """Turn an acid into its ion and an ion into its acid (``risedronate``, ``risedronic acid``); else empty.
+    """Return the ion of an acid or the acid of an ion (``risedronate``, ``risedronic acid``); otherwise empty.
 
     INNs name the acid, USANs often its ion.
     """
@@ -118,15 +114,15 @@ def acid_or_ion(name: str) -> str:
 
 
 def base_moieties(substances: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct base moieties in their first order."""
+    """Return the distinct base moieties, in order."""
     return tuple(dict.fromkeys(base for base in map(base_moiety, substances) if base))
 
 
 def record_key(ingredients: Sequence[str]) -> str:
     """Return the key of an ingredient set, at most 120 characters.
 
-    Words inside one ingredient are sorted, so that ``estrogens, conjugated`` and ``conjugated estrogens`` meet.
-    Raises ``ValueError`` when no ingredient has a letter or digit.
+    Words inside an ingredient are sorted, so that ``estrogens, conjugated`` and ``conjugated estrogens`` have one key.
+    Raises ``ValueError`` if no ingredient has a letter or digit.
     """
     slugs = sorted({slug for slug in map(_slug, ingredients) if slug})
     if not slugs:
@@ -147,12 +143,12 @@ def _slug(name: str) -> str:
 
 
 def class_name(drug_class: str) -> str:
-    """Remove FDA's mark of the kind from a class: ``Biguanide [EPC]`` becomes ``Biguanide``."""
+    """Remove FDA's mark of the kind of class: ``Biguanide [EPC]`` becomes ``Biguanide``."""
     return _CLASS_KIND.sub("", drug_class).strip()
 
 
 def class_kind(drug_class: str) -> str:
-    """Return FDA's mark of the kind in lower case, such as ``epc``; empty for a class without one."""
+    """Return FDA's mark of the kind of class in lower case, such as ``epc``; empty if there is none."""
     mark = _CLASS_KIND.search(drug_class)
     return mark[1].lower() if mark else ""
 

@@ -1,4 +1,4 @@
-"""What one text names: a record by its name or a curated alias, a combination of medicines, or a class."""
+"""Resolves a text as one name: of a record, by its name or a curated alias, of a combination, or of a class."""
 
 import re
 from collections import Counter
@@ -22,14 +22,16 @@ from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import begins_word, is_known_word
 
 LONGEST_NAME: Final = 8
-"""Words of the longest name that is looked for inside a question."""
+"""Maximum number of words of a name inside a question."""
 _MOST_PARTS: Final = 16
 _SHORTEST_START: Final = 4
+"""Minimum length of a shortened name."""
 _SHORTEST_ALONE: Final = 5
+"""Minimum length of a shortened name of one word if other words begin so, too."""
 _SHORTEST_PART: Final = 3
-"""Letters of an abbreviated name, of one by itself with which other words begin as well, and of an abbreviated salt."""
+"""Minimum length of a shortened salt."""
 _LONG_ENOUGH: Final = 6
-"""Letters of a name that is known in its German or Spanish spelling as well."""
+"""Minimum length of a name that is recognized in its German or Spanish spelling."""
 _CLASS_SCORE: Final = 95.0
 _LONG_WORD: Final = 4
 _READ_AS: Final = "{} was read as {}."
@@ -43,7 +45,7 @@ _HOW: Final[dict[NameKind, How]] = {
 
 
 class NameCandidate(NamedTuple):
-    """A record that may be meant: its number in the index, how it was found and on which of its names."""
+    """A record that may be meant: its number in the index, how it was found, and by which of its names."""
 
     entry: int
     how: How
@@ -52,7 +54,7 @@ class NameCandidate(NamedTuple):
 
 
 def distinct(candidates: Iterable[NameCandidate]) -> tuple[NameCandidate, ...]:
-    """Each record once, where it comes first."""
+    """Return the first candidate of each record."""
     by_entry: dict[int, NameCandidate] = {}
     for one in candidates:
         by_entry.setdefault(one.entry, one)
@@ -60,16 +62,16 @@ def distinct(candidates: Iterable[NameCandidate]) -> tuple[NameCandidate, ...]:
 
 
 def named(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
-    """Return the records whose name ``text`` is, and a warning about the name."""
+    """Return the records with the name ``text``, or the combination of the names in it, and a note on the name."""
     found, note = _by_name(index, text)
-    if not found:
-        whole = combination(index, text.split())
-        return ([whole], "") if whole is not None else named_alone(index, text)
-    return found, note
+    if found:
+        return found, note
+    whole = combination(index, text.split())
+    return ([whole], "") if whole is not None else named_alone(index, text)
 
 
 def named_alone(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
-    """As ``named``, without combinations."""
+    """Return the records with the name ``text``, in any spelling, and a note on the name; no combination of names."""
     found, note = _by_name(index, text)
     if not found:
         found = [_candidate(one) for one in leading(index, index.exact(base_moiety(text)))]
@@ -84,9 +86,9 @@ def named_alone(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
 
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:
-    """Return the one record that a German or Spanish name means, by its parts and endings; None for another text.
+    """Return the one record that a German or Spanish name means, by its parts and endings; None for other text.
 
-    A metal that is a medicine itself, such as lithium, is not left out.
+    The record may lack a metal of the name, but not one that is a medicine itself, such as lithium.
     """
     entry = None if " " in text else index.international(text)
     for form in () if entry is not None else english_forms(text):
@@ -117,7 +119,7 @@ def _by_name(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
 
 
 def _is_own(index: NameIndex, known: Known) -> bool:
-    """Whether the name is that of the record itself, and not of one part of it."""
+    """Return whether a name is of the record itself, and not of one part of it."""
     return known.kind == "generic" or (known.kind == "substance" and len(index.ingredients[known.entry]) == 1)
 
 
@@ -129,7 +131,7 @@ def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
 
 
 def known_name(text: str) -> str:
-    """Return the name under which the vocabularies know the medicine ``text``, loaded or not; empty for other text."""
+    """Return the name of the medicine ``text`` in the vocabularies, loaded or not; empty for other text."""
     alias = aliases().name(text)
     if alias is not None:
         return alias.alias if alias.kind != "abbreviation" else ""
@@ -145,14 +147,14 @@ def known_name(text: str) -> str:
 
 
 def not_loaded(index: NameIndex, text: str) -> str:
-    """Return the known name of the medicine ``text`` where no record has it; empty for any other text."""
+    """Return the known name of the medicine ``text`` if no record has it; otherwise empty."""
     name = known_name(text)
     return name if name and not named(index, name)[0] else ""
 
 
 @cache
 def _substances() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the substances by their name without spaces, and by what their spellings in other languages share."""
+    """Return the substances by their name without spaces, and by their international key."""
     exact = {name.replace(" ", ""): name for name in sorted(aliases().substances)}
     long = [name for name in exact if len(name) >= _LONG_ENOUGH]
     return exact, {key: exact[name] for key, name in zip(international_keys(long), long, strict=True)}
@@ -163,7 +165,7 @@ def _candidate(known: Known) -> NameCandidate:
 
 
 def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
-    """Keep the leading meanings: a medicine's own name means its own record, not a combination."""
+    """Return the best meanings: a medicine's own name means its own record, not a combination."""
     others = [known for known in meanings if known.kind != "ingredient"]
     own = [known for known in others if _is_own(index, known)]
     if own:
@@ -175,7 +177,7 @@ def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
 
 
 def combination(index: NameIndex, words: Sequence[str]) -> NameCandidate | None:
-    """Return the record of all medicines that ``words`` name in turn; None when a word names none."""
+    """Return the record of all medicines that ``words`` name one after the other; None if a word names none."""
     parts: list[NameCandidate] = []
     start = 0
     while start < len(words) and len(parts) < _MOST_PARTS:
@@ -193,11 +195,10 @@ def combination(index: NameIndex, words: Sequence[str]) -> NameCandidate | None:
 
 
 def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
-    """Return the one medicine that is called so in short (``simva``), or its salt word by word (``metop succ``)."""
-    alone = len(words) == 1
+    """Return the one medicine whose name is shortened so, word by word (``simva``, ``metop succ``)."""
     if len(words[0]) < _SHORTEST_START or min(map(len, words)) < _SHORTEST_PART:
         return None
-    if alone and (is_known_word(words[0]) or (len(words[0]) < _SHORTEST_ALONE and begins_word(words[0]))):
+    if len(words) == 1 and (is_known_word(words[0]) or (len(words[0]) < _SHORTEST_ALONE and begins_word(words[0]))):
         return None
     entries: set[int] = set()
     for name in index.starting(words[0]):
@@ -209,7 +210,7 @@ def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
 
 
 def _part(index: NameIndex, text: str) -> list[NameCandidate]:
-    """Return what one part of a combination names, in English, German or Spanish."""
+    """Return the records that one part of a combination names in English, German or Spanish."""
     found = _by_name(index, text)[0]
     known = None if found else foreign_name(index, text)
     return found if known is None else [NameCandidate(known.entry, "synonym", known.name, 96.0)]
@@ -218,7 +219,7 @@ def _part(index: NameIndex, text: str) -> list[NameCandidate]:
 def together(index: NameIndex, parts: Sequence[NameCandidate]) -> NameCandidate | None:
     """Return the record of exactly the ingredients of two or more other records.
 
-    A combination that is named beside one of its ingredients is no part of itself: two medicines are named.
+    A brand of a combination beside the name of one of its ingredients means two medicines, not the combination.
     """
     if len({one.entry for one in parts}) < 2:
         return None
@@ -229,21 +230,19 @@ def together(index: NameIndex, parts: Sequence[NameCandidate]) -> NameCandidate 
 
 
 def with_combinations(index: NameIndex, found: Sequence[NameCandidate], note: str) -> tuple[str, ...]:
-    """Return the warning about the name, and which combinations hold the medicine too."""
-    notes = [note] if note else []
-    first = found[0]
+    """Return the ``note`` on the name, and a note on the combinations that contain the medicine."""
+    first, combinations = found[0], ""
     if first.how != "brand" and len(index.ingredients[first.entry]) == 1:
         base = base_moiety(index.ingredients[first.entry][0])
-        others = sorted(index.containing.get(base, ()), key=index.prominence, reverse=True)
-        if others:
+        if others := sorted(index.containing.get(base, ()), key=index.prominence, reverse=True):
             names = ", ".join(index.generics[number] for number in others[:5])
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            notes.append(f"Also in combination products: {names}{more}.")
-    return tuple(notes)
+            combinations = f"Also in combination products: {names}{more}."
+    return tuple(filter(None, (note, combinations)))
 
 
 def classed(index: NameIndex, text: str) -> tuple[NameCandidate, ...]:
-    """Return the members of the class that ``text`` names or whose name holds all its words."""
+    """Return the members of the class that ``text`` names, or whose name has all its words."""
     return class_named(index, text) or tuple(_members(index, _by_words(index, fold_name(text))))
 
 
@@ -267,9 +266,9 @@ def _alias_members(index: NameIndex, alias: ClassAlias) -> Sequence[NameCandidat
 
 
 def _by_words(index: NameIndex, folded: str) -> list[str]:
-    """Class names that hold every word of the text, the shortest first."""
+    """Return the shortest class name that has every word of the text, if any."""
     wanted = {singular(word) for word in folded.split()}
-    # A class that only has an element in its name does not hold it: "calcium" is no calcium channel blocker.
+    # An element alone names no class: "calcium" does not mean calcium channel blockers.
     if wanted <= english_ions(folded) or max(map(len, wanted)) < _LONG_WORD:
         return []
     fitting = set[str].intersection(*(index.class_words.get(word, set[str]()) for word in wanted))
@@ -277,7 +276,7 @@ def _by_words(index: NameIndex, folded: str) -> list[str]:
 
 
 def _members(index: NameIndex, names: Iterable[str]) -> list[NameCandidate]:
-    """Single medicines before combinations; those that are in most of the classes first, then the most common."""
+    """Return the members of classes: single medicines first, then those in most of the classes, then by frequency."""
     on: dict[int, str] = {}
     count: Counter[int] = Counter()
     for name in dict.fromkeys(names):

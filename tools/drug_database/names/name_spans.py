@@ -1,4 +1,4 @@
-"""The names of medicines and classes inside a longer question."""
+"""Finds the names of medicines and classes inside a longer question."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,18 +15,18 @@ _SHORTEST = 3
 
 
 class NameSpan(NamedTuple):
-    """The words from ``start`` up to ``end`` name the medicines ``found``."""
+    """The words from ``start`` to ``end``, which name the medicines ``found``."""
 
     start: int
     end: int
     found: tuple[NameCandidate, ...]
     note: str = ""
     aside: bool = False
-    """Whether the words more likely tell what the question is about beside a medicine, such as ``alcohol``."""
+    """Whether the words more likely name a disease, a food or the like than a medicine, such as ``alcohol``."""
 
 
 def find_spans(index: NameIndex, question: TypedQuery) -> list[NameSpan]:
-    """Find the longest names inside the question, from left to right, without overlap."""
+    """Return the longest names inside the question, from left to right, without overlap."""
     words = question.words
     spans: list[NameSpan] = []
     start = 0
@@ -42,9 +42,10 @@ def find_spans(index: NameIndex, question: TypedQuery) -> list[NameSpan]:
 
 
 def _may_be_name(part: Sequence[str], question: TypedQuery) -> bool:
-    """Return whether ``part`` may be one name: an ordinary word is an abbreviation only where it is in capitals.
+    """Return whether ``part`` may be one name, without a comma inside.
 
-    Beside a hyphen and a clinical abbreviation that is no medicine it is none: ``CKD-EPI``. A comma ends a name.
+    An abbreviation that is also an ordinary word counts only in capitals. An abbreviation joined by a hyphen to one
+    that means no medicine does not count: ``CKD-EPI``.
     """
     if not question.listed.isdisjoint(pairwise(part)):
         return False
@@ -54,9 +55,7 @@ def _may_be_name(part: Sequence[str], question: TypedQuery) -> bool:
         if part[0] not in question.capitals and is_ordinary(part[0]) and alias.alias.isupper():
             return False
         beside = [other for one, other in question.hyphenated if one == part[0]]
-        if any(
-            abbreviation_meanings(one) and not aliases().name(one) and not aliases().drug_class(one) for one in beside
-        ):
+        if any(abbreviation_meanings(one) and not (known.name(one) or known.drug_class(one)) for one in beside):
             return False
     return question.may_be_name(part)
 
@@ -76,9 +75,9 @@ def _span(index: NameIndex, part: Sequence[str], start: int) -> NameSpan | None:
 
 
 def _joined(index: NameIndex, spans: list[NameSpan], question: TypedQuery) -> list[NameSpan]:
-    """Neighbouring names that are the parts of one combination become one span, the longest run first.
+    """Join neighbouring names that are the parts of one combination, the longest run first.
 
-    "With" and a comma join the parts of one only where no other medicine is named: else they join medicines.
+    "With" and a comma separate two medicines, unless the question names only these parts.
     """
     for length in range(len(spans), 1, -1):
         for first in range(len(spans) - length + 1):
@@ -94,14 +93,16 @@ def _joined(index: NameIndex, spans: list[NameSpan], question: TypedQuery) -> li
 
 
 def _adjacent(run: Sequence[NameSpan], question: TypedQuery, *, alone: bool) -> bool:
-    """Return whether only joining words, forms and strengths separate the names; ``alone`` tells of all of them."""
+    """Return whether only joining words, forms and strengths separate the names of ``run``.
+
+    ``alone`` tells whether the question has no other names.
+    """
     words = question.words
     for one, other in pairwise(run):
         between = words[one.end : other.start]
         if not all(word in JOINING or word in PRODUCT_WORDS or word[0].isdigit() for word in between):
             return False
-        if not alone and (
-            not BESIDE.isdisjoint(between) or (words[one.end - 1], words[other.start]) in question.listed
-        ):
+        separated = not BESIDE.isdisjoint(between) or (words[one.end - 1], words[other.start]) in question.listed
+        if separated and not alone:
             return False
     return True

@@ -1,4 +1,4 @@
-"""The wordings of questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
+"""Reads questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
 
 import json
 import re
@@ -23,14 +23,14 @@ def _any(*kinds: str) -> str:
 
 
 def _with_words_around(event: str) -> re.Pattern[str]:
-    """Return a pattern of ``event`` with the words around it that may name what was taken."""
-    behind = r"(?: +(of|from|with|by|von|durch|mit|de|con|por) +((?:[\w/-]+ *){1,3}))?"
-    return re.compile(rf"((?:[\w/-]+ +){{0,3}})([\w-]*?)-?{event}\w*{behind}", re.IGNORECASE)
+    """Return a pattern for ``event`` with the words around it that may name what was taken."""
+    after = r"(?: +(of|from|with|by|von|durch|mit|de|con|por) +((?:[\w/-]+ *){1,3}))?"
+    return re.compile(rf"((?:[\w/-]+ +){{0,3}})([\w-]*?)-?{event}\w*{after}", re.IGNORECASE)
 
 
 _OVERDOSE, _TOXICITY = _with_words_around(_any("overdose")), _with_words_around(_any("toxicity"))
 _BESIDE: Final = frozenset({"with", "by", "durch", "mit", "con", "por"})
-"""Words before what was taken, or before its treatment where what was taken is named already."""
+"""Words before what was taken. If that is already named, they are before its treatment."""
 _TOPIC, _CARE, _ANTIDOTE = (re.compile(rf"\b{_any(kind)}", re.IGNORECASE) for kind in ("topic", "care", "antidote"))
 _TOXIC, _LEVEL = (re.compile(_any(kind), re.IGNORECASE) for kind in ("toxic", "level"))
 _REVERSES: Final = re.compile(rf"\b{_any('reverses')}\b(.*)", re.IGNORECASE)
@@ -38,7 +38,7 @@ _SPEAKS: Final = re.compile(_any("overdose", "ingestion", "toxicity", "toxic", "
 
 
 def speaks_of_overdose(text: str) -> bool:
-    """Return whether ``text`` speaks of an overdose, of something toxic, or of an antidote."""
+    """Return whether ``text`` is about an overdose, something toxic, or an antidote."""
     return _SPEAKS.search(text) is not None
 
 
@@ -53,12 +53,12 @@ def dose_clauses(question: str) -> Iterable[str]:
 
 
 def told_of_overdose(question: str) -> str:
-    """Return the words of ``question`` that may name what was taken in an overdose; empty if it speaks of none."""
+    """Return the words of ``question`` that may name what was taken in an overdose; empty if there is none."""
     return _told(_OVERDOSE, question)
 
 
 def told_beside_dose(question: str) -> str:
-    """Return what ``question`` says of an overdose, else its clauses that ask for no dose."""
+    """Return the result of ``told_of_overdose``, or, if it is empty, the clauses that do not ask for a dose."""
     others = (clause.strip() for clause in _CLAUSE.split(question) if not _DOSE.search(clause))
     return told_of_overdose(question) or " ".join(filter(None, others))
 
@@ -79,14 +79,14 @@ def _asked_in(clause: str) -> str:
 
 
 def _told(event: re.Pattern[str], text: str) -> str:
-    """Return the words around each ``event`` in ``text``, but for a treatment behind what was taken."""
+    """Return the words around each ``event`` in ``text``, without a treatment named after what was taken."""
     found: list[str] = []
-    for before, compound, joint, behind in event.findall(text):
+    for before, compound, joint, after in event.findall(text):
         own = [*reversed(_to_stop_word(reversed(_DOSE.split(before)[-1].split()))), *filter(None, [compound])]
         if event is _TOXICITY and (compound.endswith("o") or (own and not compound and _is_organ(own))):
             own = []
         if not (joint.lower() in _BESIDE and (compound or _names(own))):
-            own += _to_stop_word(behind.split())
+            own += _to_stop_word(after.split())
         found += own
     return " ".join(found)
 
@@ -96,11 +96,11 @@ def _to_stop_word(words: Iterable[str]) -> list[str]:
 
 
 def _names(words: Sequence[str]) -> bool:
-    """Return whether ``words`` name a medicine or class, or hold an unknown word, which may be a name."""
+    """Return whether ``words`` name a class, or include an unknown word, which may be the name of a medicine."""
     named = aliases().drug_class(" ".join(words))
     return named is not None or not all(is_known_word(word.lower()) for word in words)
 
 
 def _is_organ(words: Sequence[str]) -> bool:
-    """Return whether the last of ``words`` only tells more of what the others name: "amiodarone pulmonary"."""
+    """Return whether the last of ``words`` is not a name although the others are, as in "amiodarone pulmonary"."""
     return not _names(words[-1:]) and _names(words[:-1])

@@ -1,4 +1,4 @@
-"""Parse a typed text: separate words that may name a medicine from question, form and strength."""
+"""Parses a typed text: separates words that may name a medicine from question words, forms and strengths."""
 
 import re
 import unicodedata
@@ -11,20 +11,20 @@ from tools.language.folding import fold_name
 from tools.language.vocabulary.text_language import with_spanish_and
 
 LONGEST: Final = 300
-"""Characters of the typed text that are looked at; no name of a medicine is longer."""
+"""Number of characters of the typed text that are read."""
 FORMS: Final = word_list("forms")
 OFFERED: Final = word_list("offered")
-"""Words by which it is asked in which forms a medicine exists."""
+"""Words of a question in which forms a medicine exists."""
 PRODUCT_WORDS: Final = FORMS | word_list("units")
 NOISE: Final = PRODUCT_WORDS | word_list("asking")
 CONTEXT: Final = word_list("context")
-"""What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
+"""Other subjects of questions: diseases, organs, food. Some are names of medicines as well (alcohol, iron)."""
 BESIDE: Final = frozenset({"with", "w", "mit", "con"})
 JOINING: Final = BESIDE | {"and", "plus", "in", "und", "y"}
-"""Words between the parts of a combination."""
+"""Words that may join the parts of a combination."""
 _STRENGTHS: Final = units_of("mass", "amount", "activity", "share")
 _WEIGHT: Final = r"(?:kgs?|kilo(?:gram)?s?|lbs?|pounds?)"
-"""A patient's weight is no strength."""
+"""Units of a patient's weight, which is not a strength."""
 _NUMBER: Final = r"\d+(?:[.,]\d+)*"
 _AMOUNT = re.compile(rf"^{_NUMBER}(?:{_STRENGTHS}|{units_of('volume', 'time')})?$")
 _STRENGTH = re.compile(
@@ -33,7 +33,7 @@ _STRENGTH = re.compile(
     re.IGNORECASE,
 )
 _GLUED = re.compile(rf"(?<=[a-z]{{3}})(?={_STRENGTH.pattern}(?![a-z]))", re.IGNORECASE)
-"""``metformin500mg`` is two words."""
+"""The boundary between a name and a strength, as in ``metformin500mg``."""
 _OWNS = re.compile(r"\b(what|how|who|where|when|it|that|patient)['\u2019]s\b", re.IGNORECASE)
 _TOGETHER = re.compile(
     r"together|interact\w*|combin(?:e|ed|ing)|con(?:comitant|current)\w*|simultaneous\w*|coadminist\w*"
@@ -43,21 +43,24 @@ _WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(w
 _PLUS: Final = re.compile(r"(?<=\w)\+(?=\w)|(?<=\s)\+(?=\s)")
 _LISTED: Final = re.compile(r"(\w+),\s*(?=(\w+))")
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
-"""Trade marks that folding would turn into letters."""
+"""Trade mark signs, which folding would turn into letters."""
 
 
 class TypedQuery(NamedTuple):
-    """``whole`` is all that was typed, folded; ``words`` its words; ``core`` the words that are no noise."""
+    """A typed text with its folded words."""
 
     whole: str
+    """The whole text, folded."""
     words: tuple[str, ...]
+    """The words of ``whole``."""
     core: tuple[str, ...]
+    """The words without question words, forms and amounts."""
     trimmed: str
     """``whole`` without noise at its ends: ``phosphodiesterase 5 inhibitor drugs`` keeps its number."""
     strength: str
-    """The first strength named, as typed; empty without one."""
+    """The first strength, as typed; empty if there is none."""
     capitals: frozenset[str] = frozenset()
-    """The words that were typed in capitals, folded; none where all of the text is in capitals."""
+    """The folded words that were typed in capitals; empty if the whole text is in capitals."""
     hyphenated: frozenset[tuple[str, str]] = frozenset()
     """The pairs of words that a hyphen joins, each in both orders: ``CKD-EPI``."""
     listed: frozenset[tuple[str, str]] = frozenset()
@@ -65,31 +68,31 @@ class TypedQuery(NamedTuple):
 
     @property
     def product(self) -> str:
-        """``trimmed`` without forms and strengths: the words of one product, if no others are left."""
+        """Return ``trimmed`` without forms and strengths."""
         return _without_product_words(self.trimmed.split())
 
     @property
     def without_product_words(self) -> str:
-        """``whole`` without forms and strengths."""
+        """Return ``whole`` without forms and strengths."""
         return _without_product_words(self.words)
 
     @property
     def asks_together(self) -> bool:
-        """Whether medicines are asked about that are taken together; each is meant, also where a product has both."""
+        """Return whether the text asks about medicines taken together, and so never means their combination product."""
         return any(_TOGETHER.fullmatch(word) for word in self.words)
 
     def may_be_name(self, words: Sequence[str]) -> bool:
-        """Return whether ``words`` can be one name: where medicines are taken together, "and" separates two."""
+        """Return whether ``words`` can be one name; "and" separates two if medicines are taken together."""
         return not self.asks_together or JOINING.isdisjoint(words)
 
     @property
     def subject(self) -> tuple[str, ...]:
-        """The core without diseases, organs and the like, unless nothing else is left."""
+        """Return the core without diseases, organs and the like, unless nothing else is left."""
         return tuple(word for word in self.core if word not in CONTEXT) or self.core
 
 
 def understand(typed: str) -> TypedQuery:
-    """Take a typed text apart; control characters count as spaces, and 300 characters are read."""
+    """Parse the first ``LONGEST`` characters of a typed text; control characters count as spaces."""
     start = typed[: LONGEST * 4]
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
     visible = with_joining_words(visible)
@@ -111,12 +114,12 @@ def understand(typed: str) -> TypedQuery:
 
 
 def with_joining_words(text: str) -> str:
-    """Return ``text`` with "plus" for signs between two words, which folding would drop, and "y" for a Spanish "e"."""
+    """Return ``text`` with "plus" for "+" between two words, which folding would drop, and "y" for a Spanish "e"."""
     return with_spanish_and(_PLUS.sub(" plus ", text), "y")
 
 
 def without_form(folded: str) -> str:
-    """Return what a German compound has before a dosage form: ``nitro`` of ``nitrospray``; else the text itself."""
+    """Return a German compound without its dosage form: ``nitro`` for ``nitrospray``; other text stays as it is."""
     found = _WITH_FORM.fullmatch(folded)
     return found["name"] if found else folded
 

@@ -1,7 +1,7 @@
-"""Resolve a typed text to records by name, class and spelling; no I/O.
+"""Resolves a typed text to records by name, class and spelling, without I/O.
 
-The surest reading wins: an exact name (or a curated alias), then a class, then names inside a longer question, then a
-near spelling. A near spelling is marked as such and never presented as the name that was typed.
+The first of these readings counts: an exact name or a curated alias, a class, names inside a longer question, a near
+spelling. A near spelling is marked as such and never presented as the name that was typed.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from tools.language.vocabulary.common_words import is_ordinary
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8
-"""Single words and pairs of words of a long question that are tried."""
+"""Maximum number of words and pairs of words of a long question that are tried."""
 _SURE_WORD: Final = 80.0
-"""A single word of a question has to come nearer than a whole name that was typed alone."""
+"""Minimum closeness of a single word of a question; more than for a name that was typed alone."""
 _SURE_IONS: Final = 90.0
-"""A single word has to come nearer than that to the name of a salt."""
+"""Minimum closeness of a single word to the name of a salt."""
 _CLASS_LEAD: Final = 2.0
-"""Points by which a class has to be nearer than any name."""
+"""Points by which a class must be closer than any name."""
 _MEANINGS: Final = 3
 _SURE_SPELLING: Final = 88.0
-"""A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
+"""Closeness from which a whole text means a name although a part of the text is a name as well."""
 _RIVAL: Final = 10.0
-"""Points within which another medicine may be meant as well."""
+"""Difference in points within which another medicine may be meant as well."""
 _CLASS_ENDS: Final = frozenset({"drug", "drugs", "medicine", "medicines", "agent", "agents"})
 ABSENT: Final = "{} is another name of {}, which is not in the drug database."
 NOT_LOADED: Final = "{} is not in the drug database."
@@ -54,22 +54,22 @@ _FAR_WORDS: Final = 3
 
 
 class Reading(NamedTuple):
-    """Records that may be meant, best first, each once; ``did_you_mean`` is what to ask for where they are a guess.
-
-    Without candidates, ``notes`` say why the text means nothing here.
-    """
+    """The records that a text may mean."""
 
     candidates: tuple[NameCandidate, ...] = ()
+    """The best first, each record once."""
     did_you_mean: tuple[str, ...] = ()
+    """Names to ask for if the candidates are a guess."""
     notes: tuple[str, ...] = ()
+    """Notes on the names; without candidates, why the text names no record."""
     misspelt: tuple[str, ...] = ()
     """The typed words that can only be a misspelling of one medicine."""
     perhaps: Reading | None = None
-    """Far spellings, for when nothing else is found."""
+    """Distant spellings, for use if nothing else is found."""
 
     @property
     def score(self) -> float:
-        """Return the score of the best candidate; 0 without one."""
+        """Return the score of the best candidate, or 0."""
         return self.candidates[0].score if self.candidates else 0.0
 
 
@@ -77,10 +77,10 @@ _NOTHING: Final = Reading()
 
 
 def guess(index: NameIndex, text: str, *, least: float = ENOUGH, brands: bool = True) -> Reading:
-    """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words and known names.
+    """Return the records of which ``text`` may be a misspelling; none for ordinary words and known names.
 
-    ``brands`` says whether also of brands that no record has. There are so many that words of a question are often
-    near to one of them (``anaerobic`` and Anaerobex).
+    ``brands`` tells whether to try brands that no record has. There are so many that words of a question are often
+    close to one of them (``anaerobic`` and Anaerobex).
     """
     words = fold_name(text).split()
     if all(map(is_known_word, words)) or not_loaded(index, text):
@@ -99,7 +99,7 @@ def guess(index: NameIndex, text: str, *, least: float = ENOUGH, brands: bool = 
 
 
 def _is_sure(index: NameIndex, text: str, near: Sequence[Spelling]) -> bool:
-    """Return whether ``text`` can only mean the nearest name: no other medicine, loaded or not, is spelt like it."""
+    """Return whether ``text`` can only mean the closest name, as no other medicine, loaded or not, is spelt alike."""
     first = next(iter(near), None)
     if first is None or first.score < _SURE_SPELLING:
         return False
@@ -110,9 +110,9 @@ def _is_sure(index: NameIndex, text: str, near: Sequence[Spelling]) -> bool:
 
 
 def same_ions(words: Sequence[str], name: str) -> bool:
-    """Return whether every ion of ``name`` is spelt in ``words``: potassium is no slip of calcium.
+    """Return whether ``words`` have every ion of ``name``, perhaps misspelt.
 
-    A typed word that is an ion itself spells no other one.
+    A word that is an ion is not a misspelling of another one: calcium does not mean potassium.
     """
     typed, meant = ions_of(" ".join(words)), english_ions(name)
     if not typed and not meant:
@@ -125,7 +125,7 @@ def same_ions(words: Sequence[str], name: str) -> bool:
 
 
 def guess_words(index: NameIndex, words: Sequence[str]) -> Reading:
-    """Guess at single and neighbouring words of a question, the nearest first."""
+    """Return what single words and pairs of words of a question may be misspellings of, the closest first."""
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
     guesses = [guess(index, text, least=_SURE_WORD, brands=False) for text in texts]
@@ -136,7 +136,7 @@ def guess_words(index: NameIndex, words: Sequence[str]) -> Reading:
 
 
 def _name_guess(index: NameIndex, spellings: Iterable[Spelling]) -> Reading:
-    """Return what the names mean, the nearest first; nothing where the medicine of the nearest is not loaded."""
+    """Return the records of names, the closest first; none if the medicine of the closest name is not loaded."""
     found: dict[int, NameCandidate] = {}
     names: list[str] = []
     for spelling in spellings:
@@ -152,29 +152,36 @@ def _name_guess(index: NameIndex, spellings: Iterable[Spelling]) -> Reading:
 
 
 def read(index: NameIndex, question: TypedQuery) -> Reading:
-    """Return what ``question`` most likely names."""
+    """Return the records that ``question`` most likely names."""
     if not question.words:
         return _NOTHING
-    core = " ".join(question.core)
-    members = _class_at_end(index, question)
-    if members:
+    if members := _class_at_end(index, question):
         return Reading(members)
-    # Words of a question may be between two names of the core, such as a medicine and an ion: then it is no one name.
-    written = f" {question.without_product_words} "
-    run = core if f" {core} " in written else ""
+    return _as_one_name(index, question) or _as_question(index, question)
+
+
+def _as_one_name(index: NameIndex, question: TypedQuery) -> Reading | None:
+    """Read the text, with or without its noise, as one name or class; None if it is none."""
+    core = " ".join(question.core)
+    # The core is one name only if its words are next to each other in the text.
+    run = core if f" {core} " in f" {question.without_product_words} " else ""
     for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, run))):
         find = named_alone if question.asks_together or (text == core and core != question.product) else named
         found, note = find(index, text) if question.may_be_name(text.split()) else ([], "")
         if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, text)):
             return Reading(distinct(found), notes=with_combinations(index, found, note))
-        members = classed(index, text)
-        if members:
+        if members := classed(index, text):
             return Reading(members)
+    return None
+
+
+def _as_question(index: NameIndex, question: TypedQuery) -> Reading:
+    """Read the text as a question with names in it, some of which may be misspelt or not loaded."""
     spans = find_spans(index, question)
+    core, written = " ".join(question.core), f" {question.without_product_words} "
     subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
     texts = dict.fromkeys(text for text in (question.trimmed, core, subject) if text and f" {text} " in written)
-    absent = next((note for text in texts if (note := _absent(index, text))), "")
-    if absent:
+    if absent := next((note for text in texts if (note := _absent(index, text))), ""):
         return Reading(notes=(absent,))
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
@@ -190,7 +197,7 @@ def read(index: NameIndex, question: TypedQuery) -> Reading:
 
 
 def _absent(index: NameIndex, text: str) -> str:
-    """Return a note on a known name whose medicine is not loaded; empty for an ordinary word (``no``)."""
+    """Return a note on a known name without a record; empty for an ordinary word such as ``no``."""
     if named(index, text)[0] or is_ordinary(text):
         return ""
     alias = aliases().name(text)
@@ -203,7 +210,7 @@ def _absent(index: NameIndex, text: str) -> str:
 
 
 def _class_at_end(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate, ...]:
-    """Return the class whose name ends in a word that is noise elsewhere: ``tetracycline-class drugs``."""
+    """Return the members of a class whose name ends in a word such as "drugs": ``tetracycline-class drugs``."""
     words = question.words
     if words[-1] not in _CLASS_ENDS:
         return ()
@@ -213,9 +220,9 @@ def _class_at_end(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate
 
 
 def _with_guesses(index: NameIndex, question: TypedQuery, spans: list[NameSpan], left: list[str]) -> Reading:
-    """Read a text some of whose words (``left``) are no known name."""
+    """Read a text with words (``left``) that are not known names, and may be misspelt ones."""
     meant = [span for span in spans if not span.aside]
-    # A misspelt name may be the subject, and the same with ``acid`` or ``13`` in it.
+    # The last two texts keep parts of a name such as ``acid`` or ``13``.
     texts = [" ".join(question.subject), " ".join(question.core), *([] if question.strength else [question.trimmed])]
     whole = max((guess(index, text) for text in dict.fromkeys(texts)), key=lambda one: one.score)
     if whole.candidates and (not meant or whole.score >= _SURE_SPELLING or _covers_little(question, meant)):
@@ -231,7 +238,7 @@ def _with_guesses(index: NameIndex, question: TypedQuery, spans: list[NameSpan],
 
 
 def _covers_little(question: TypedQuery, spans: list[NameSpan]) -> bool:
-    """Whether the names inside the question are less than half of its letters."""
+    """Return whether the names inside the question have less than half of its letters."""
     named_letters = sum(len(word) for span in spans for word in question.words[span.start : span.end])
     return named_letters < _HALF * sum(map(len, question.subject))
 

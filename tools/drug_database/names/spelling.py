@@ -1,13 +1,13 @@
-"""Find names spelt almost like the typed text.
+"""Finds names spelt almost like the typed text.
 
-A score of 100 is the same spelling. It mixes edit distance with neighbouring letters swapped counted once (OSA),
-Jaro-Winkler, which forgives an error late in a word, and both again on how the names sound. Names are compared without
-spaces. Only those that share most pairs of letters with the typed text are compared, so that the cost grows slowly
-with the number of names.
+The score is 100 for the same spelling. It is the weighted sum of four similarities: an edit distance that counts
+swapped letters once (OSA) and Jaro-Winkler, which tolerates errors late in a word, each of the spellings and of the
+phonetic keys. Names are compared without spaces. Only names that share most pairs of letters with the typed text are
+compared, so that the cost grows slowly with the number of names.
 
-How names sound follows English spelling; no rule is made for a medicine: ``Xarelto`` and ``zarelto``, ``amrix`` and
-``amriks``, ``phenytoin`` and ``fenitoin`` are each one sound. The rules are plain replacements, so that they run over
-hundreds of thousands of names at once.
+The phonetic keys follow English spelling and have no rule for a single medicine: ``Xarelto`` and ``zarelto``, or
+``phenytoin`` and ``fenitoin``, have the same key. The rules are plain replacements, so that they run over hundreds of
+thousands of names at once.
 """
 
 import re
@@ -23,18 +23,19 @@ from tools.drug_database.names.name_keys import Shipped, shipped
 from tools.language.folding import fold_name
 
 ENOUGH: Final = 76.0
-"""Below this the typed text is unlikely to be a misspelling of a name."""
+"""Score below which the typed text is unlikely to be a misspelling of a name."""
 PERHAPS: Final = 62.0
-"""Below this it is not even worth a question; about two wrong letters of five."""
+"""Score below which a name is not worth suggesting; about two wrong letters of five."""
 _COMPARED: Final = 250
+"""Maximum number of names that are compared."""
 _SHORTEST: Final = 4
-"""Letters; with one wrong letter a shorter name is another name."""
+"""Minimum number of letters; a shorter name with a wrong letter may be another name."""
 _LONGEST: Final = 120
-"""Letters that are compared; two names that are alike so far are alike."""
+"""Number of letters that are compared."""
 _LETTERS: Final = 64
-"""Codes that a letter can have; its square is the number of different pairs."""
+"""Number of codes for letters; its square is the number of different pairs."""
 _COMMON_NAME: Final = 0.5
-"""Points for each factor of ten in a medicine's number of products: enough to order names that are equally near."""
+"""Points for each factor of ten in a medicine's number of products; they only order names that are equally close."""
 _WEIGHTS: Final = (50.0, 20.0, 20.0, 10.0)
 
 
@@ -48,32 +49,32 @@ _RULES: Final = shipped("phonetic_rules.json", PhoneticRules).rules
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-def sounds(names: Sequence[str]) -> list[str]:
-    """Return the sound of each name; names are folded and hold neither spaces nor line ends."""
+def phonetic_keys(names: Sequence[str]) -> list[str]:
+    """Return the phonetic key of each name; names are folded and have neither spaces nor line ends."""
     text = "\n".join(("", *names, ""))
-    for written, heard in _RULES:
-        text = text.replace(written, heard)
+    for written, spoken in _RULES:
+        text = text.replace(written, spoken)
     return _DOUBLED.sub(r"\1", text).replace("e\n", "\n")[1:-1].split("\n")
 
 
 class Spelling(NamedTuple):
-    """A name, folded, and how near its spelling comes (0 to 100; a common name gets up to two points more)."""
+    """A folded name and its score, 0 to 100; a common name gets up to two points more."""
 
     name: str
     score: float
 
 
 def closeness(typed: str, name: str) -> float:
-    """How near two names without spaces are, 0 to 100."""
-    return float(_scores(typed, sounds([typed])[0], [name], sounds([name]))[0])
+    """Return the score of two names without spaces, 0 to 100."""
+    return float(_scores(typed, phonetic_keys([typed])[0], [name], phonetic_keys([name]))[0])
 
 
-def _scores(typed: str, sound: str, names: Sequence[str], heard: Sequence[str]) -> NDArray[np.float64]:
+def _scores(typed: str, key: str, names: Sequence[str], keys: Sequence[str]) -> NDArray[np.float64]:
     compared: list[tuple[str, Sequence[str], Any]] = [
         (typed, names, OSA.normalized_similarity),
         (typed, names, JaroWinkler.normalized_similarity),
-        (sound, heard, OSA.normalized_similarity),
-        (sound, heard, JaroWinkler.normalized_similarity),
+        (key, keys, OSA.normalized_similarity),
+        (key, keys, JaroWinkler.normalized_similarity),
     ]
     parts = [
         weight * process.cdist([one], others, scorer=scorer, dtype=np.float64)[0]
@@ -83,24 +84,26 @@ def _scores(typed: str, sound: str, names: Sequence[str], heard: Sequence[str]) 
 
 
 class Spellings:
-    """Names that can be misspelt; read-only, so that threads can share it."""
+    """Names that may be misspelt; read-only, so that threads can share it.
+
+    ``names`` are folded; ``products`` has the number of products of each name's medicine.
+    """
 
     def __init__(self, names: Sequence[str], products: Sequence[int] | None = None) -> None:
-        """``names`` are folded; ``products`` says of each how many products its medicine has."""
         self.names = names
         self._squeezed = [name.replace(" ", "")[:_LONGEST] for name in names]
-        self._sounds = sounds(self._squeezed)
+        self._keys = phonetic_keys(self._squeezed)
         self._common = _COMMON_NAME * np.log10(1.0 + np.asarray(products or [0] * len(names), dtype=np.float32))
-        self._starts, self._holders, self._sizes = _pairs_of(self._sounds)
+        self._starts, self._holders, self._sizes = _pairs_of(self._keys)
 
     def near(self, text: str, *, least: float = ENOUGH, most: int = 20) -> list[Spelling]:
-        """Return the names nearest to ``text``, best first; none below ``least``."""
+        """Return the names closest to ``text``, best first; none with a score below ``least``."""
         typed = fold_name(text).replace(" ", "")[:_LONGEST]
         if len(typed) < _SHORTEST or not self.names:
             return []
-        sound = sounds([typed])[0]
-        alike = self._alike(sound)
-        scores = _scores(typed, sound, [self._squeezed[n] for n in alike], [self._sounds[n] for n in alike])
+        key = phonetic_keys([typed])[0]
+        alike = self._alike(key)
+        scores = _scores(typed, key, [self._squeezed[n] for n in alike], [self._keys[n] for n in alike])
         found = [
             Spelling(self.names[number], float(score + self._common[number]))
             for number, score in zip(alike, scores, strict=True)
@@ -109,12 +112,12 @@ class Spellings:
         found.sort(key=lambda spelling: (-spelling.score, len(spelling.name), spelling.name))
         return found[:most]
 
-    def _alike(self, sound: str) -> list[int]:
-        """Return the names that share most pairs of letters with ``sound`` for their length."""
-        wanted = np.unique(_pair_codes(_codes(f"\n{sound}\n")))
+    def _alike(self, key: str) -> list[int]:
+        """Return the numbers of the names that share most pairs of letters with ``key`` for their length."""
+        wanted = np.unique(_pair_codes(_codes(f"\n{key}\n")))
         lists = [self._holders[self._starts[pair] : self._starts[pair + 1]] for pair in wanted]
         shared = np.bincount(np.concatenate(lists), minlength=len(self.names))
-        # One wrong letter breaks two pairs: a name with less than a sixth of them in common is another name.
+        # One wrong letter changes two pairs. A name that shares less than a sixth of them is another name.
         some = np.flatnonzero(shared >= max(1, len(wanted) // 6))
         if len(some) > _COMPARED:
             part = shared[some] / (self._sizes[some] + len(wanted))
@@ -123,7 +126,7 @@ class Spellings:
 
 
 def _codes(text: str) -> NDArray[np.int64]:
-    """Letters, digits and other signs as numbers below 64; a line end is 0."""
+    """Return the code of each letter, digit or other sign, below ``_LETTERS``; a line end is 0."""
     points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32).astype(np.int64)
     codes = 37 + points % 27
     letter, digit = (points >= ord("a")) & (points <= ord("z")), (points >= ord("0")) & (points <= ord("9"))
@@ -138,7 +141,11 @@ def _pair_codes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _pairs_of(names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Where each pair's names start in the list of names that hold it, that list, and how many pairs each name has."""
+    """Return an index of the names by pair of letters.
+
+    The second array has the numbers of the names with each pair, one pair after the other; the first has the position
+    where each pair starts in it. The third has the number of pairs of each name.
+    """
     codes = _codes("\n".join(("", *names, "")))
     owner = np.cumsum(codes[:-1] == 0) - 1
     count = max(1, len(names))

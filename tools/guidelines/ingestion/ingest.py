@@ -1,8 +1,8 @@
-"""Takes a file into the library: checked, read in the worker process, indexed, and only then made visible.
+"""Ingests a file in steps: check it, extract it in the worker process, index it, and only then make it visible.
 
-The order makes a killed run harmless. The version's files are renamed into place whole; a mark says that its rows
-are being written; rows of a version that is not current are never searched; the document's file is replaced last.
-The next change of the library removes what a dead run left, and a version that was read already is not read again.
+The order makes a killed run harmless. The version's files are renamed into place as a whole; a mark says that its rows
+are being written; rows of a version that is not current are never searched; the document's record is replaced last.
+The next change of the library removes the rest of a killed run, and a finished extraction is not repeated.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tools.documents.models import READER, Extraction
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage, Progress
 from tools.guidelines.search.retrieval import IndexedPassage, Retriever
-from tools.guidelines.storage.catalog import as_document, current_version, document_of, passage_id
+from tools.guidelines.storage.catalog import document_of, passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
 
 SUFFIXES = {
@@ -28,7 +28,7 @@ SUFFIXES = {
     ".docx": ".docx",
     ".txt": ".txt",
 }
-"""Endings of files that are read, with the one by which each format is known here."""
+"""Suffixes of files that are ingested, with the one that stands for the format."""
 MAX_FILE_BYTES = 200_000_000
 
 
@@ -50,12 +50,12 @@ class SourceFile:
 
     @property
     def ref(self) -> VersionRef:
-        """Return the version's key, which also changes with the reader, so that cited passages stay as they were."""
+        """Return the version, whose key changes with the file and the reader, so that cited passages never change."""
         return VersionRef(self.document, hashlib.sha256(f"{READER}:{self.sha256}".encode()).hexdigest()[:12])
 
 
 class Reporter:
-    """Reports how far one file is: from any thread, and always in the event loop in which it was made."""
+    """Reports the progress of one file, from any thread, to a listener in the event loop of its creation."""
 
     def __init__(self, file_name: str, progress: Progress | None) -> None:
         self._file_name = file_name
@@ -109,7 +109,7 @@ def _suffix(path: Path, start: bytes) -> str:
 
 
 def files_under(folder: Path) -> list[Path]:
-    """Return the files of known endings under ``folder``, in order of their names. Raises ``SourceRejected``."""
+    """Return the files with known suffixes under ``folder``, sorted. Raises ``SourceRejected``."""
     if not folder.is_dir():
         raise SourceRejected(f"{folder.name} is no folder.")
     found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_symlink())
@@ -121,7 +121,7 @@ def files_under(folder: Path) -> list[Path]:
 
 
 def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> SourceFile:
-    """Return the original that the library keeps, to be read again. Raises ``SourceRejected`` when it is gone."""
+    """Return the stored original, to ingest it again. Raises ``SourceRejected`` if it is gone."""
     path = store.original(version)
     if not path.is_file():
         raise SourceRejected(f"The original of {version.file_name} is gone from the library: add it again.")
@@ -129,12 +129,11 @@ def stored_source(store: LibraryStore, record: DocumentRecord, version: Document
 
 
 def unchanged(store: LibraryStore, source: SourceFile) -> Document | None:
-    """Return the document that already holds these very bytes, read by this version of the reader."""
-    for record in store.records():
-        version = current_version(record)
-        if version is not None and version.sha256 == source.sha256 and version.reader == READER:
+    """Return the document that was ingested from the same bytes by this version of the reader."""
+    for record, version in store.live():
+        if version.sha256 == source.sha256 and version.reader == READER:
             # Adding the same file again repairs a version that was damaged on the disk.
-            return as_document(record) if store.is_whole(VersionRef(record.id, version.key)) else None
+            return document_of(record, version) if store.is_whole(VersionRef(record.id, version.key)) else None
     return None
 
 
@@ -163,7 +162,7 @@ def publish(
 def withdraw(store: LibraryStore, retriever: Retriever, document: str) -> bool:
     """Remove a document from search and list, under the lock. Blocks. False if unknown.
 
-    What it was is kept for old citations, unless its record is damaged: that one is dropped.
+    Its passages are kept for old citations, and its record unless it is damaged.
     """
     with store.locked():
         record = store.record(document)

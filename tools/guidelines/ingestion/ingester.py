@@ -1,7 +1,7 @@
-"""Add, share, remove, erase and reindex guidelines.
+"""Adds, shares, removes, erases and reindexes guidelines.
 
-One change at a time waits for the folder's lock, so that threads are left for searches. At most two files are read at a
-time, because each may take gigabytes. Messages that leave a conversation never name its files.
+Only one change at a time waits for the folder's lock, so that threads remain for searches. At most two files are
+extracted at a time, because each may need gigabytes. Messages to others never name a conversation's own files.
 """
 
 import asyncio
@@ -20,8 +20,6 @@ from tools.errors import SourceRejected, ToolError, ToolUnavailable
 from tools.guidelines.ingestion import ingest
 from tools.guidelines.models import (
     Document,
-    DocumentRecord,
-    DocumentVersion,
     FolderReport,
     IngestProgress,
     Progress,
@@ -29,7 +27,7 @@ from tools.guidelines.models import (
 )
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
-from tools.guidelines.storage.catalog import Shelf, current_version, document_of
+from tools.guidelines.storage.catalog import Shelf, document_of
 from tools.guidelines.storage.document_store import LibraryStore
 from tools.guidelines.storage.document_store import document_id as id_of_file
 from tools.guidelines.storage.scopes import Scope, own_id
@@ -39,9 +37,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MOST_OWN = 20
-"""Files that one conversation can have."""
+"""Maximum number of files of a conversation."""
 OWN_FILE = "a file of a conversation"
-"""Shown to others instead of the name of such a file."""
+"""Replaces the name of a conversation's own file in messages to others."""
 
 
 class Ingester:
@@ -56,9 +54,9 @@ class Ingester:
         self._reading = asyncio.Semaphore(2)
 
     async def _run(self, call: Callable[[], T], *, seconds: float | None = None) -> T:
-        """Return the result of ``call`` in a thread: disk and index block, and the event loop must not.
+        """Return the result of ``call``, which may block, in a thread.
 
-        Raises ``ToolUnavailable`` when it does not come within ``seconds``, or for what the disk refuses.
+        Raises ``ToolUnavailable`` if it takes more than ``seconds``, and for errors of the disk.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -74,11 +72,11 @@ class Ingester:
             ) from None
 
     async def add(self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None) -> Document:
-        """Ingest one file. The same bytes change nothing; other bytes under its name are a new version.
+        """Ingest one file. The same bytes change nothing; other bytes under the same name are a new version.
 
-        With ``scope`` it is for that conversation alone, unless the library has it already. Raises ``SourceRejected``
-        with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
-        cannot be written. ``progress`` is called in the event loop, page by page.
+        With ``scope``, only that conversation has the file, unless it is already in the library. Raises
+        ``SourceRejected`` with the reason if the file is refused (then nothing changes), and ``ToolUnavailable`` if the
+        index cannot be written. ``progress`` is called in the event loop, page by page.
         """
 
         def note(at: IngestProgress) -> None:
@@ -93,7 +91,7 @@ class Ingester:
             self._ingesting.pop(path, None)
 
     def ingesting(self) -> list[IngestProgress]:
-        """Return how far the files are that are being added to the library."""
+        """Return the progress of the files that are being added to the library."""
         return list(self._ingesting.values())
 
     async def _add(self, path: Path, progress: Progress, scope: Scope | None) -> Document:
@@ -106,10 +104,10 @@ class Ingester:
             report("unchanged", known.pages, known.pages)
             return known
         shelf = await self._run(lambda: self._shelf_for(source, scope))
-        return await self._take(shelf.store, source, progress)
+        return await self._ingest(shelf.store, source, progress)
 
     def _known(self, source: ingest.SourceFile, scope: Scope | None) -> Document | None:
-        """Return the document with these bytes; for a conversation, one of the library counts as well."""
+        """Return the document with these bytes, from the conversation or the library."""
         shelves = dict.fromkeys((self._shelves.of(scope), self._shelves.library))
         found = (ingest.unchanged(shelf.store, source) for shelf in shelves)
         return next((document for document in found if document is not None), None)
@@ -118,7 +116,7 @@ class Ingester:
         if scope is None:
             return self._shelves.library
         shelf = self._shelves.made(scope)
-        current = [record.id for record in shelf.store.records() if record.current is not None]
+        current = [record.id for record, _ in shelf.store.live()]
         if source.document not in current and len(current) >= MOST_OWN:
             raise SourceRejected(
                 f"A conversation can have {MOST_OWN} files. Start a new conversation.",
@@ -128,32 +126,32 @@ class Ingester:
         return shelf
 
     async def share(self, document_id: str, scope: Scope) -> Document | None:
-        """Add a conversation's document to the library, for everybody; None when it has no such document.
+        """Move a conversation's own document to the library; None if it has no such document.
 
-        What its answers cite stays readable there. Raises as ``add`` does.
+        The passages that its answers cite stay readable. Raises as ``add`` does.
         """
         shelf = self._shelves.of(scope)
         record = await self._run(lambda: shelf.store.record(document_id))
-        version = current_version(record) if record is not None else None
+        version = record.live if record is not None else None
         if record is None or version is None:
             return None
         given = await self._run(lambda: ingest.stored_source(shelf.store, record, version))
         source = replace(given, document=id_of_file(given.file_name))
         known = await self._run(lambda: ingest.unchanged(self._shelves.library.store, source))
-        shared = known or await self._take(self._shelves.library.store, source, None)
+        shared = known or await self._ingest(self._shelves.library.store, source, None)
         await self.remove(document_id, scope=scope)
         return shared
 
-    async def _take(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> Document:
+    async def _ingest(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> Document:
         report = ingest.Reporter(source.file_name, progress)
-        facts = await self._read(store, source, report)
+        facts = await self._extracted(store, source, report)
         async with self._changing:
             document = await self._run(lambda: ingest.publish(store, self._retriever, source, facts, report))
         report("done", document.pages, document.pages)
         return document
 
-    async def _read(self, store: LibraryStore, source: ingest.SourceFile, report: ingest.Reporter) -> Extraction:
-        """Read the file in the worker unless an interrupted run has already done so."""
+    async def _extracted(self, store: LibraryStore, source: ingest.SourceFile, report: ingest.Reporter) -> Extraction:
+        """Extract the file in the worker, unless an interrupted run has already done so."""
         known = await self._run(lambda: store.facts(source.ref) if store.is_whole(source.ref) else None)
         if known is not None:
             return known
@@ -175,7 +173,7 @@ class Ingester:
             await self._run(scratch.cleanup)
 
     async def remove(self, document_id: str, *, scope: Scope | None = None) -> bool:
-        """Remove a document from search and list, keeping what old answers cite. False if unknown."""
+        """Remove a document from search and list, but keep the passages that old answers cite. False if unknown."""
         store = self._shelves.of(scope).store
         if scope is not None and not self._shelves.has(scope):
             return False
@@ -183,7 +181,7 @@ class Ingester:
             return await self._run(lambda: ingest.withdraw(store, self._retriever, document_id))
 
     async def erase(self, scope: Scope) -> bool:
-        """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""
+        """Erase a conversation's own documents: files, words, rows. False if it had none."""
         async with self._changing:
             return await self._run(lambda: self._erase(scope))
 
@@ -201,7 +199,7 @@ class Ingester:
         return True
 
     def _clean_up(self) -> None:
-        """Mend what killed runs left, unless another process is changing the library: then it is its own business."""
+        """Clean up after killed runs, unless another process is changing the library and will do so."""
         store = self._shelves.library.store
         with store.locked(wait=False) as mine:
             if mine:
@@ -211,10 +209,10 @@ class Ingester:
                     ingest.clean_up(self._shelves.of(scope).store, self._retriever)
 
     async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
-        """Rebuild the index from the stored originals, reading again what an older reader read.
+        """Rebuild the index from the stored originals; extract again those that an older reader extracted.
 
-        Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
-        it ends, searches find only the documents indexed so far.
+        This is needed for a new version of the app or a new embedding model, or if the Milvus server lost its data.
+        Until it ends, searches find only the documents indexed so far.
         """
         async with self._changing:
             await self._run(self._drop_index)
@@ -235,7 +233,7 @@ class Ingester:
         documents: list[Document] = []
         damaged = await self._run(shelf.store.damaged)
         refused = [RefusedFile(file_name=name, reason=damaged_record(name)) for name in damaged]
-        for record, version in await self._run(lambda: _current(shelf.store)):
+        for record, version in await self._run(shelf.store.live):
             try:
                 source = await self._run(partial(ingest.stored_source, shelf.store, record, version))
                 if version.reader == READER and shelf.store.is_whole(source.ref):
@@ -244,7 +242,7 @@ class Ingester:
                         await self._run(partial(self._write, shelf.store, source, report))
                     documents.append(document_of(record, version))
                 else:
-                    documents.append(await self._take(shelf.store, source, progress))
+                    documents.append(await self._ingest(shelf.store, source, progress))
             except SourceRejected as error:
                 refused.append(RefusedFile(file_name=version.file_name, reason=str(error)))
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
@@ -257,11 +255,6 @@ class Ingester:
     def _write(self, store: LibraryStore, source: ingest.SourceFile, report: ingest.Reporter) -> None:
         with store.locked():
             ingest.write_rows(store, self._retriever, source.ref, report)
-
-
-def _current(store: LibraryStore) -> list[tuple[DocumentRecord, DocumentVersion]]:
-    found = [(record, current_version(record)) for record in store.records()]
-    return [(record, version) for record, version in found if version is not None]
 
 
 def _nameless(progress: Progress | None) -> Progress | None:

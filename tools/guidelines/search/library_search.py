@@ -1,9 +1,9 @@
-"""Search the loaded guidelines and report their faults. All calls block."""
+"""Searches the loaded guidelines and reports their faults. All calls block."""
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -25,19 +25,19 @@ from tools.types import Passage
 STRONG_FROM = 0.56
 """Share of the question's weight; 97 % of 101 patients' questions that a library does not cover stay below it."""
 KEPT_TERMS = 20_000
-"""Passages whose terms stay in memory; 200 terms each, shared between passages, are about 35 MB in all."""
+"""Number of passages whose terms are cached; with 200 terms each, they need about 35 MB."""
 _KEPT_DOCUMENTS = 500
-"""Documents whose abbreviations stay in memory."""
+"""Number of documents whose abbreviations are cached."""
 _TELLING = 6
-"""Best passages in which a word that only asks has to be, to count as a word of the subject."""
+"""Number of best passages. A question word in one of them counts as a word of the subject."""
 _RARE = 0.93
-"""Rareness in ordinary language from which a word may name what a question is about."""
+"""Rareness in ordinary language from which a word may name the subject of a question."""
 MAX_ROWS = 2
-"""Rows of one page's tables in one result: the page's own passage holds the whole table."""
+"""Maximum number of table rows per page in a result, since the page's own passage has the whole table."""
 
 
 class LibrarySearch:
-    """The search over what the folder says is loaded at this moment."""
+    """The search over the documents that are loaded at the time of the call."""
 
     def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
         self._shelves = shelves
@@ -61,18 +61,8 @@ class LibrarySearch:
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))
         held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]
-        rare = term_rareness(question)
-        explained = self._explained(passages)
-        read = (
-            QuestionTerm(
-                term=term,
-                weight=round(snapshot.weight(term) * rare.get(term, 1.0), 2),
-                also=_also(term, question, explained, _expanded(term, expansion)),
-                related=tuple(related for one in _expanded(term, expansion) for related in one.related),
-            )
-            for term in dict.fromkeys(telling(found.question, held, expansion))
-        )
-        terms = tuple(each.model_copy(update={"absent": _is_absent(each, rare, expansion, snapshot)}) for each in read)
+        asked = dict.fromkeys(telling(found.question, held, expansion))
+        terms = _question_terms(question, asked, snapshot, expansion, self._explained(passages))
         best = max((_most_held(terms, passage) for passage in passages), default=0.0)
         strong = best >= STRONG_FROM * sum(term.weight for term in terms)
         match: Match = "none" if not best else "strong" if strong else "weak"
@@ -153,7 +143,7 @@ class LibrarySearch:
         return problems
 
     def _missing(self, ref: VersionRef, version: DocumentVersion) -> Iterator[tuple[str, int]]:
-        """By what the version cannot be searched whole, and how many of its passages can."""
+        """Yield each kind of search that lacks passages of the version, and the number of passages that it has."""
         for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):
             indexed = collection.count(str(ref)) if collection is not None else version.passages
             if indexed != version.passages:
@@ -175,9 +165,9 @@ def _expanded(term: str, expansion: QueryExpansion) -> list[Expansion]:
 
 
 def _also(term: str, question: str, explained: Mapping[str, str], expansions: Sequence[Expansion]) -> tuple[str, ...]:
-    """Return other words for ``term``; what the found documents mean by an abbreviation takes the place of all others.
+    """Return other words for ``term``: those of the found documents if they explain it as an abbreviation.
 
-    A word that they shorten ("lenacapavir (LEN)") is found by its abbreviation.
+    A word that they shorten ("lenacapavir (LEN)") has its abbreviation as another word.
     """
     own, typed = frozenset({term}), re.findall(r"[\w-]+", question)
     if meant := [words for short, words in explained.items() if short in typed and term_set(short) == own]:
@@ -186,19 +176,37 @@ def _also(term: str, question: str, explained: Mapping[str, str], expansions: Se
     return (*(same for one in expansions for same in one.same), *shorts)
 
 
-def _is_absent(
-    each: QuestionTerm, rare: Mapping[str, float], expansion: QueryExpansion, snapshot: LibrarySnapshot
-) -> bool:
-    """Return whether a rare word and all other words for it occur in no guideline.
+def _question_terms(
+    question: str,
+    asked: Iterable[str],
+    snapshot: LibrarySnapshot,
+    expansion: QueryExpansion,
+    explained: Mapping[str, str],
+) -> tuple[QuestionTerm, ...]:
+    """Return the terms ``asked`` of ``question`` with their weights and other words for them."""
+    rareness = term_rareness(question)
+    found: list[QuestionTerm] = []
+    for term in asked:
+        expanded = _expanded(term, expansion)
+        weight = round(snapshot.weight(term) * rareness.get(term, 1.0), 2)
+        also = _also(term, question, explained, expanded)
+        related = tuple(related for one in expanded for related in one.related)
+        # A foreign word without a translation may be in the library in English, and part of a phrase is not a word.
+        absent = (
+            (expansion.language == "en" or bool(also))
+            and not any(" " in one.asked for one in expanded)
+            and rareness.get(term, 0.0) >= _RARE
+            and _is_absent(term, (*also, *related), snapshot)
+        )
+        found.append(QuestionTerm(term=term, weight=weight, also=also, related=related, absent=absent))
+    return tuple(found)
 
-    Part of a phrase is no word, and a foreign word without a translation may occur under another name.
-    """
-    phrase = any(" " in one.asked for one in _expanded(each.term, expansion))
-    if phrase or (expansion.language != "en" and not each.also):
-        return False
-    forms = [term_set(form) for form in (each.term, *each.also, *each.related)]
-    is_rare = rare.get(each.term, 0.0) >= _RARE and len(each.term) > 3 and each.term.isalpha()
-    return is_rare and not any(form and all(snapshot.counts[stem] for stem in form) for form in forms)
+
+def _is_absent(term: str, others: Iterable[str], snapshot: LibrarySnapshot) -> bool:
+    """Return whether a word and all other words for it occur in no guideline."""
+    forms = [term_set(form) for form in (term, *others)]
+    is_word = len(term) > 3 and term.isalpha()
+    return is_word and not any(form and all(snapshot.counts[stem] for stem in form) for form in forms)
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:
@@ -208,12 +216,11 @@ def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> l
 
 
 def _most_held(terms: Sequence[QuestionTerm], passage: Passage) -> float:
-    """Return the largest weight that one unit of ``passage`` holds, with its headings; 0 where no unit holds any."""
+    """Return the largest weight of the terms in one unit of ``passage`` with its headings; 0 if no unit has any."""
     headings = term_set(f"{passage.title} {passage.section}")
     best = 0.0
     for unit in units(passage.text):
-        table = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
-        own = term_set(f"{unit.text} {unit.heading} {table}")
+        own = term_set(f"{unit.text} {unit.heading} {unit.table.text if unit.table else ''}")
         if any(_holds(own, term) for term in terms):
             above = own | headings
             best = max(best, sum(term.weight for term in terms if _holds(above, term)))

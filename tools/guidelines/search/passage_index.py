@@ -1,6 +1,6 @@
 """The two collections of guideline passages: stemmed terms searched by BM25, and vectors searched by cosine.
 
-They hold search terms and vectors; the words themselves are in the library's folder.
+The text of the passages is in the library's folder.
 """
 
 import zlib
@@ -14,19 +14,19 @@ from tools.milvus.passage_collection import PassageCollection, SearchField
 COLLECTION = "clinical_guidelines"
 K1 = 1.2
 B = 0.75
-"""On BioASQ-mini b=0.4 is no better, and on tables, whose rows are short passages, b=0.75 finds far more."""
+"""Chosen over 0.4, which is not better on BioASQ-mini and finds far fewer table rows, which are short passages."""
 USUAL_TERMS = 120
-"""Length to which passages are scaled. A fixed one, so that adding a guideline leaves the others' rows as they are;
-120 is the best of 80, 120, 180 and the true mean on BioASQ-mini and on questions about pages."""
+"""Mean passage length for BM25. It is fixed, so that adding a guideline does not change the rows of others. 120 is the
+best of 80, 120, 180 and the true mean on BioASQ-mini and on questions about pages."""
 
 
 def terms_index(connection: MilvusConnection, name: str) -> PassageCollection:
     """Return the collection of passages by their stemmed terms, ranked by BM25.
 
-    The weights are made here and stored as sparse vectors, whose inner product is the BM25 score. Milvus has a BM25
-    function, but Milvus Lite counts terms for each segment alone: in a segment that holds one guideline
-    on lenacapavir, that word is in every passage and weighs nothing. Here a term's weight comes from the whole
-    library, and adding a guideline needs no row of another to be written again.
+    The weights are calculated here and stored as sparse vectors, whose inner product is the BM25 score. The BM25
+    function of Milvus Lite counts terms per segment: in a segment with one guideline on lenacapavir, that word is in
+    every passage and weighs nothing. Here a term's weight comes from the whole library, and adding a guideline does
+    not rewrite the rows of others.
     """
     index = {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "IP"}
     field = SearchField("weights", "SPARSE_FLOAT_VECTOR", index, stored=passage_weights, probe={0: 1.0})
@@ -42,17 +42,17 @@ def vector_index(connection: MilvusConnection, name: str, dimension: int) -> Pas
 
 
 def passage_weights(terms: Sequence[str]) -> dict[int, float]:
-    """Return the passage's side of BM25 (Robertson and Zaragoza, 2009): how much each term counts, by its dimension."""
+    """Return the passage's factor of BM25 (Robertson and Zaragoza, 2009) for each term, by the term's dimension."""
     share = K1 * (1 - B + B * len(terms) / USUAL_TERMS)
     weights = {dimension_of(term): count * (K1 + 1) / (count + share) for term, count in Counter(terms).items()}
     return weights or {0: 0.0001}
 
 
 def question_weights(terms: Sequence[str], weight: Weight) -> dict[int, float]:
-    """Return the question's side: each term's weight in the library."""
+    """Return the question's factor: the weight of each term in the library."""
     return {dimension_of(term): count * weight(term) for term, count in Counter(terms).items()}
 
 
 def dimension_of(term: str) -> int:
-    """Return a number for a term, from 1 to 2^32 - 3; two terms of a library hardly ever share one."""
+    """Return the dimension of a term, a hash from 1 to 2^32 - 3; collisions inside a library are very rare."""
     return 1 + zlib.crc32(term.encode()) % (2**32 - 3)

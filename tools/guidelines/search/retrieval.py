@@ -1,6 +1,6 @@
-"""Searches passages by terms and, when there is an embedder, by meaning, and fuses both.
+"""Searches passages by terms and, if there is an embedder, by meaning, and fuses both.
 
-Knows nothing of documents or files: the library and the evaluation use it alike.
+It does not depend on documents or files, so that the library and the evaluation can use it.
 """
 
 import logging
@@ -21,22 +21,22 @@ from tools.milvus.passage_collection import Hit, PassageCollection, PassageRow
 
 EMBED_AT_ONCE = 64
 CANDIDATES = 50
-"""Passages taken from each search before they are put in order."""
+"""Number of passages from each search that are ranked."""
 DENSE_SHARE = 0.5
-"""Weight of the dense score beside that of the terms, both scaled to 0..1 (chosen on BioASQ-mini and PubMedQA)."""
-CLOSENESS = 0.3
-"""Weight of the share of the question that one stretch of ``STRETCH`` terms covers, added to the scaled score."""
-STRETCH = 25
-"""Terms, stop words not counted: about two sentences."""
+"""Weight of the dense score; the term score has the rest. Both are scaled to 0..1 (BioASQ-mini and PubMedQA)."""
+PROXIMITY = 0.3
+"""Weight of term proximity, the share of the question in a window of ``WINDOW`` terms, added to the scaled score."""
+WINDOW = 25
+"""Number of terms without stop words: about two sentences."""
 logger = logging.getLogger(__name__)
 SAME = 0.8
-"""Share of its weight that a word of the same meaning as an asked one has in a search; of n words in a phrase 1/√n."""
+"""Factor for the weight of a synonym in a search; each of the n words of a phrase has 1/√n of it."""
 RELATED = 0.25
-"""The share of a class of an asked medicine, and of a member of an asked class."""
+"""Factor for the weight of a class of an asked medicine, and of a member of an asked class."""
 
 
 class IndexedPassage(NamedTuple):
-    """A passage as it is indexed: ``text`` is what an embedder reads."""
+    """A passage to index; ``text`` is for the embedder."""
 
     id: str
     text: str
@@ -45,7 +45,7 @@ class IndexedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Candidates, best first, with the terms that were searched for."""
+    """Candidates, best first, with the terms of the question."""
 
     question: tuple[str, ...]
     candidates: tuple[Hit, ...]
@@ -64,7 +64,7 @@ class Retriever:
 
     @property
     def vectors(self) -> PassageCollection | None:
-        """The collection of the embedder's vectors; None without an embedder."""
+        """Return the collection of the embedder's vectors; None without an embedder."""
         if self.embedder is None:
             return None
         if self._vectors is None:
@@ -80,7 +80,7 @@ class Retriever:
         weight: Weight,
         expansion: QueryExpansion | None = None,
     ) -> Retrieved:
-        """Return the best candidates among the passages of ``versions``, also by the other words of ``expansion``."""
+        """Return the best candidates among the passages of ``versions``, by the question and its ``expansion``."""
         expansion = expansion or QueryExpansion()
         wanted = asked_terms(question, expansion)
         shares = _shares(expansion, wanted)
@@ -93,13 +93,13 @@ class Retriever:
         by_terms = self.terms.search(question_weights(searched, lowered), versions, CANDIDATES)
         by_vector = self._by_vector(_in_other_words(question, expansion), versions)
         raised = [
-            replace(each, score=each.score + CLOSENESS * closeness(searched, terms_of(each.id), lowered))
+            replace(each, score=each.score + PROXIMITY * term_proximity(searched, terms_of(each.id), lowered))
             for each in fuse(by_terms, by_vector)[:CANDIDATES]
         ]
         return Retrieved(wanted, tuple(sorted(raised, key=lambda hit: -hit.score)))
 
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
-        """Return the dense hits; none when the embedder fails, so that the search goes on without them."""
+        """Return the dense hits; none if the embedder fails, so that the search continues by terms."""
         if self.embedder is None or not question.strip() or not versions:
             return []
         try:
@@ -159,9 +159,10 @@ class Retriever:
 
 
 def _shares(expansion: QueryExpansion, asked: Sequence[str]) -> dict[str, float]:
-    """Return the terms of the other words with the share of their weight, without the asked terms.
+    """Return the terms of the expansion without the asked ones, each with the factor for its weight.
 
-    A phrase counts as one word that is asked: a long form must not outweigh the other words of the question.
+    All words of a phrase together weigh about as much as one word, so that the long form of an abbreviation does not
+    outweigh the other words of the question.
     """
     shares: dict[str, float] = {}
     for one in expansion.expansions:
@@ -179,7 +180,7 @@ def _in_other_words(question: str, expansion: QueryExpansion) -> str:
 
 
 def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Hit]:
-    """Merge two lists by their scaled scores, best first. An empty second list leaves the order of the first."""
+    """Merge two lists by their scaled scores, best first. If the second is empty, the order of the first stays."""
     if not by_vector:
         top = max((hit.score for hit in by_terms), default=1.0) or 1.0
         return [Hit(hit.id, hit.score / top) for hit in by_terms]
@@ -196,8 +197,8 @@ def _scaled(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.id: (hit.score - low) / ((high - low) or 1.0) for hit in hits}
 
 
-def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
-    """Return the largest share (0 to 1) of the question's weight in ``STRETCH`` successive terms."""
+def term_proximity(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
+    """Return term proximity: the largest share (0 to 1) of the question's weight in ``WINDOW`` successive terms."""
     wanted = {term: weight(term) for term in question}
     total = sum(wanted.values())
     if not total:
@@ -210,7 +211,7 @@ def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -
         if not inside[term]:
             covered += wanted[term]
         inside[term] += 1
-        while places[first][0] <= at - STRETCH:
+        while places[first][0] <= at - WINDOW:
             gone = places[first][1]
             inside[gone] -= 1
             if not inside[gone]:

@@ -1,7 +1,4 @@
-"""The documents of one folder, their passages, and the word counts of the live versions.
-
-They are read again when the folder changes.
-"""
+"""The documents of one folder, their passages, and the word counts of the live versions, cached while unchanged."""
 
 import threading
 from collections import Counter
@@ -18,17 +15,17 @@ from tools.types import Passage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LibrarySnapshot:
-    """The live versions at one moment, by document id, and in how many of their passages each term is."""
+    """The live versions at one moment, by document id, and the number of their passages with each term."""
 
     stamp: tuple[tuple[str, int], ...]
     live: dict[str, DocumentVersion]
     passages: int
     counts: Counter[str] = field(repr=False)
     unreadable: frozenset[str] = frozenset()
-    """Documents whose words are gone from the folder or damaged; they are not searched."""
+    """Documents whose words are missing or damaged; they are not searched."""
 
     def refs(self, chosen: SearchFilter) -> list[VersionRef]:
-        """Return the versions that ``chosen`` lets through; an empty filter lets all through."""
+        """Return the versions that match ``chosen``; an empty filter matches all."""
         return [
             VersionRef(document, version.key)
             for document, version in self.live.items()
@@ -36,12 +33,12 @@ class LibrarySnapshot:
         ]
 
     def weight(self, term: str) -> float:
-        """Return the BM25 weight of a term, largest for one that no passage holds."""
+        """Return the BM25 weight of a term; it is largest for a term that no passage has."""
         return weight_of(self.counts, self.passages)(term)
 
 
 class Shelf:
-    """The documents in one folder, with any version that was ever cited; safe to use from several threads."""
+    """The documents in one folder, including versions that old answers cite; safe to use from several threads."""
 
     def __init__(self, store: LibraryStore) -> None:
         self.store = store
@@ -61,10 +58,7 @@ class Shelf:
         counts: Counter[str] = Counter()
         total = 0
         unreadable: set[str] = set()
-        for record in self.store.records():
-            version = current_version(record)
-            if version is None:
-                continue
+        for record, version in self.store.live():
             lexicon = self.store.lexicon(VersionRef(record.id, version.key))
             if lexicon is None:
                 unreadable.add(record.id)
@@ -75,8 +69,8 @@ class Shelf:
         return LibrarySnapshot(stamp, live, total, counts, frozenset(unreadable))
 
     def documents(self) -> list[Document]:
-        """Return the loaded documents without those in ``LibraryStore.damaged``."""
-        return [document for record in self.store.records() if (document := as_document(record)) is not None]
+        """Return the loaded documents as the list shows them."""
+        return [document_of(record, version) for record, version in self.store.live()]
 
     def version(self, name: str) -> tuple[VersionRef, DocumentVersion] | None:
         """Return the version of a name: ``id@key``, or ``id`` for its current version."""
@@ -89,7 +83,7 @@ class Shelf:
         return next(((VersionRef(record.id, version.key), version) for version in found), None)
 
     def passage(self, passage_id: str) -> Passage | None:
-        """Return a passage, also of a replaced version; None when it was removed."""
+        """Return a passage, also of a replaced version, or None."""
         parsed = parse_passage_id(passage_id)
         found = self.version(str(parsed[0])) if parsed else None
         stored = self.store.passage(*parsed) if parsed else None
@@ -105,7 +99,7 @@ class Shelf:
         return ()
 
     def original(self, document_id: str) -> Path:
-        """Return the path of the document's file. Raises ``SourceRejected`` when there is none."""
+        """Return the path of the document's file. Raises ``SourceRejected`` if there is none."""
         found = self.version(document_id)
         path = self.store.original(found[1]) if found else None
         if path is None or not path.is_file():
@@ -121,17 +115,6 @@ def _matches(document: str, version: DocumentVersion, chosen: SearchFilter) -> b
     if chosen.issued_from and version.date[: len(chosen.issued_from)] < chosen.issued_from[: len(version.date) or None]:
         return False
     return not (chosen.issued_to and (not version.date or version.date[: len(chosen.issued_to)] > chosen.issued_to))
-
-
-def current_version(record: DocumentRecord) -> DocumentVersion | None:
-    """Return the version that searches use."""
-    return next((version for version in record.versions if version.key == record.current), None)
-
-
-def as_document(record: DocumentRecord) -> Document | None:
-    """Return the entry of the list, or None for a document that was removed."""
-    version = current_version(record)
-    return document_of(record, version) if version is not None else None
 
 
 def document_of(record: DocumentRecord, version: DocumentVersion) -> Document:

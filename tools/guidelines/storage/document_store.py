@@ -3,11 +3,11 @@
     documents/<id>.json                 a document and its versions; it is searchable when this names a current one
     versions/<id>@<key>/                one version's words (see ``version_files``), kept for old citations
     originals/<sha256><suffix>          the files as they came
-    pending/<id>@<key>                  a version whose rows are being written; left behind by a run that was killed
+    pending/<id>@<key>                  marks a version whose rows are being written, also if that run was killed
     lock                                held by the one process that changes the library
 
-Every file is written whole beside its place and then renamed, so a process that is killed leaves the old or the new
-one. Processes share the folder through the file system alone: each search sees what the last rename made.
+Every file is written completely beside its place and then renamed, so that a killed process leaves the old or the new
+one. Processes share the folder only through the file system: each search sees the result of the last rename.
 """
 
 import fcntl
@@ -47,13 +47,13 @@ class VersionRef:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Return the version that ``text`` names; None for another text."""
+        """Return the version that ``text`` names, or None."""
         match = _VERSION_ID.fullmatch(text)
         return cls(match[1], match[2]) if match else None
 
 
 class LibraryStore:
-    """Reads and writes the folder. All methods block on the disk for a short time; none talks to a server."""
+    """Reads and writes the folder. All methods do short disk I/O; none calls a server."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,12 +64,16 @@ class LibraryStore:
         found = (parsed(DocumentRecord, path.read_bytes()) for path in self._record_paths())
         return [record for record in found if record is not None]
 
+    def live(self) -> list[tuple[DocumentRecord, DocumentVersion]]:
+        """Return the documents that are not removed, each with the version that searches use."""
+        return [(record, version) for record in self.records() if (version := record.live) is not None]
+
     def damaged(self) -> tuple[str, ...]:
         """Return the ids of documents whose record exists and cannot be parsed."""
         return tuple(path.stem for path in self._record_paths() if parsed(DocumentRecord, path.read_bytes()) is None)
 
     def record(self, document_id: str) -> DocumentRecord | None:
-        """Return the document's record; None when there is none."""
+        """Return the document's record, or None."""
         if not _ID.fullmatch(document_id):
             return None
         path = self._record_path(document_id)
@@ -101,7 +105,7 @@ class LibraryStore:
         return self.folder / "versions" / str(ref)
 
     def is_whole(self, ref: VersionRef) -> bool:
-        """Return whether all files of the version exist and can be read; others are read again."""
+        """Return whether all files of the version exist and can be read."""
         lexicon = self.lexicon(ref)
         if lexicon is None or self.facts(ref) is None:
             return False
@@ -129,7 +133,7 @@ class LibraryStore:
             del self._offsets[known]
 
     def facts(self, ref: VersionRef) -> Extraction | None:
-        """Return the document's facts without its pages; None when they are missing or damaged."""
+        """Return the document's facts without its pages; None if they are missing or damaged."""
         path = self.version_folder(ref) / "facts.json"
         return parsed(Extraction, path.read_bytes()) if path.is_file() else None
 
@@ -138,7 +142,7 @@ class LibraryStore:
         return parsed_lines(StoredPassage, self.version_folder(ref) / "passages.jsonl")
 
     def passage(self, ref: VersionRef, number: int) -> StoredPassage | None:
-        """None when there is no such passage, or it is damaged."""
+        """Return one passage; None if it does not exist or is damaged."""
         line = self._line(ref, "passages.jsonl", number)
         return parsed(StoredPassage, line) if line is not None else None
 
@@ -169,7 +173,7 @@ class LibraryStore:
         return (self.version_folder(ref) / "terms.txt").read_text(encoding="utf-8", errors="replace").splitlines()
 
     def lexicon(self, ref: VersionRef) -> Lexicon | None:
-        """None when it is not there or damaged."""
+        """Return the word counts of a version; None if they are missing or damaged."""
         path = self.version_folder(ref) / "terms.json"
         return parsed(Lexicon, path.read_bytes()) if path.is_file() else None
 
@@ -178,7 +182,7 @@ class LibraryStore:
         return self.folder / "originals" / f"{version.sha256}{version.suffix}"
 
     def keep_original(self, version: DocumentVersion, source: Path) -> None:
-        """Copy the version's file into the library, unless it is there."""
+        """Copy the version's file into the library, unless it is already there."""
         place = self.original(version)
         if not place.exists():
             _write(place, source.read_bytes())
@@ -202,7 +206,7 @@ class LibraryStore:
         return tempfile.TemporaryDirectory(prefix="scratch-", dir=self.folder)
 
     def clear_scratch(self) -> None:
-        """Remove temporary folders older than any live process needs, left by killed processes."""
+        """Remove temporary folders so old that only killed processes can have left them."""
         for folder in self.folder.glob("scratch-*"):
             with suppress(FileNotFoundError):
                 if time.time() - folder.stat().st_mtime > _SCRATCH_SECONDS:
@@ -210,9 +214,9 @@ class LibraryStore:
 
     @contextmanager
     def locked(self, *, wait: bool = True) -> Generator[bool]:
-        """Hold the library for changes and yield whether it is held: not without ``wait`` while another process does.
+        """Lock the library for changes, and yield whether it is locked.
 
-        A dead process holds nothing.
+        Without ``wait``, it is not if another process holds the lock. The lock of a dead process is released.
         """
         self._make()
         held = True
@@ -235,8 +239,8 @@ class LibraryStore:
 def document_id(file_name: str) -> str:
     """Return the id of a document from its file's name: lower case letters, digits and single hyphens.
 
-    Accents are dropped; a name without any Latin letter or digit gets a number made of it. The ending is part of the
-    id unless it is ``.pdf``, so that a text beside its PDF is a separate document.
+    Accents are dropped; a name without any Latin letter or digit gets a hash. The suffix is part of the id unless it is
+    ``.pdf``, so that a text beside its PDF is a separate document.
     """
     stem, _, suffix = file_name.rpartition(".")
     name = stem if suffix.lower() == "pdf" else file_name

@@ -1,7 +1,7 @@
-"""For whom a document is: for everybody, in the library, or for one conversation alone.
+"""The scope of a document: the library, for everybody, or a single conversation.
 
-A conversation goes by a key that the app chooses. The ids of its documents begin with that key and hold a hash in place
-of the file's name: ids are in addresses and in the index, and a file's name may be a patient's.
+A conversation is identified by a key that the app chooses. The ids of its documents consist of that key and a hash of
+the file's name: ids are in addresses and in the index, and the name of a file may contain a patient's name.
 """
 
 import hashlib

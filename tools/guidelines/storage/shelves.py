@@ -1,10 +1,10 @@
-"""The library's documents, and those that belong to one conversation.
+"""The library's documents, and the own documents of conversations.
 
     documents/ versions/ originals/ …     the library's
     conversations/<key>/                  the same for one conversation, erased with it
 
-A conversation's files are nowhere else on the disk, so that the library cannot show them by mistake and erasing the
-folder erases everything. The lock and the index are shared.
+A conversation's files are only in its folder, so that the library cannot show them by mistake, and erasing the folder
+erases everything. The lock and the index are shared.
 """
 
 import shutil
@@ -17,35 +17,35 @@ from functools import lru_cache
 from pathlib import Path
 
 from tools.errors import SourceRejected
-from tools.guidelines.storage.catalog import LibrarySnapshot, Shelf, current_version
+from tools.guidelines.storage.catalog import LibrarySnapshot, Shelf
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 from tools.guidelines.storage.scopes import Scope
 
 _KEPT = 64
-"""Conversations of which the catalogue stays in memory."""
+"""Number of conversations whose catalogue is cached."""
 _GONE = "This conversation was deleted, and its files with it. Begin another one."
 
 
 class ConversationStore(LibraryStore):
-    """The folder of one conversation. After its erasure nothing is written there until it is created again."""
+    """The folder of one conversation. Nothing is written to an erased one until it is created again."""
 
     def __init__(self, library: LibraryStore, scope: Scope) -> None:
         super().__init__(library.folder / "conversations" / scope)
         self._library = library
 
     def save_version(self, ref: VersionRef, made: Path) -> None:
-        # Under the lock, or a file that was being read while its conversation was deleted would stay behind.
+        # Without the lock, a file ingested while its conversation is deleted would stay behind.
         with self.locked():
             super().save_version(ref, made)
 
     def scratch(self) -> tempfile.TemporaryDirectory[str]:
-        # Beside the folder: a worker that still writes there must not bring an erased one back.
+        # The scratch folder is outside, so that a worker that still writes cannot recreate an erased folder.
         self._make()
         return self._library.scratch()
 
     @contextmanager
     def locked(self, *, wait: bool = True) -> Generator[bool]:
-        """Hold the library: the index is one. Raises ``SourceRejected`` when the conversation was deleted."""
+        """Lock the library, which shares its index. Raises ``SourceRejected`` if the conversation was deleted."""
         with self._library.locked(wait=wait) as held:
             self._make()
             yield held
@@ -56,7 +56,7 @@ class ConversationStore(LibraryStore):
 
 
 class Shelves:
-    """All shelves under one folder; safe to use from several threads."""
+    """The shelves of the library and of all conversations; safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
         self.library = Shelf(LibraryStore(folder))
@@ -69,7 +69,7 @@ class Shelves:
         return (self._folder / scope).is_dir()
 
     def of(self, scope: Scope | None) -> Shelf:
-        """Return the shelf of a conversation; that of the library for None."""
+        """Return the shelf of a conversation, or of the library for None."""
         if scope is None:
             return self.library
         with self._lock:
@@ -91,19 +91,18 @@ class Shelves:
 
     def own_count(self) -> int:
         """Return how many documents belong to conversations."""
-        records = [record for scope in self.scopes() for record in self.of(scope).store.records()]
-        return sum(current_version(record) is not None for record in records)
+        return sum(len(self.of(scope).store.live()) for scope in self.scopes())
 
     def snapshot(self, scope: Scope | None) -> LibrarySnapshot:
-        """Return the documents that a question searches: the library's and its conversation's."""
+        """Return the documents that a question searches: those of the library and of its conversation."""
         library = self.library.snapshot()
         own = self.of(scope).snapshot() if scope is not None and self.has(scope) else library
         return _together(library, own) if own is not library and own.live else library
 
     def erase(self, scope: Scope) -> bool:
-        """Erase a conversation's files, words and records. Return False when it had none.
+        """Erase a conversation's files, words and records. Return False if it had none.
 
-        Its rows in the index, which hold no words, are marked for ``ingest.clean_up``.
+        Its rows in the index, which have no words, are marked for ``ingest.clean_up``.
         """
         store = self.of(scope).store
         if not store.folder.is_dir():

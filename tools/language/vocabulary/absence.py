@@ -1,4 +1,4 @@
-"""Which terms a text says to be absent: heart failure in "adults without heart failure", bleeding in "no bleeding"."""
+"""Finds the terms that a text says are absent: heart failure in "adults without heart failure"."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ _BREAK: Final = re.compile(
 _TO: Final = re.compile(r"\bto\b", re.IGNORECASE)
 _OR: Final = re.compile(r"\b(?:n?or|oder|o)\b", re.IGNORECASE)
 _COVERED: Final = 3
-"""Terms that a negation of a noun covers, and each alternative that "or" joins to it; one of a verb covers one."""
+"""Maximum number of terms that "no" covers, and as many in each alternative after "or"."""
 _STATE_COVERED: Final = 5
-"""The same for a state: "without moderate to severe rheumatic mitral stenosis"."""
+"""The same for a state ("without moderate to severe rheumatic mitral stenosis")."""
 
 
 class Absence(NamedTuple):
-    """The terms that are not there; ``states`` are those of which a text says so to tell for whom it is."""
+    """The terms that a text says are absent."""
 
     denied: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
+    """Those of ``denied`` that describe patients without a state, such as "adults without heart failure"."""
 
 
 @lru_cache(maxsize=50_000)
@@ -48,7 +49,7 @@ def absence(text: str) -> Absence:
 
 
 def _covered(clause: str, negation: re.Match[str]) -> list[str]:
-    """Return the terms of ``clause`` that ``negation`` covers: those of each alternative, or of the next word."""
+    """Return the terms of ``clause`` that ``negation`` covers; the negation of a verb covers only the next word."""
     if not (negation["state"] or negation["noun"]):
         return terms(clause.strip().partition(" ")[0])[:1]
     most = _STATE_COVERED if negation["state"] else _COVERED

@@ -1,6 +1,6 @@
-"""Clinical terms for German, Spanish and colloquial English words, and meanings of abbreviations.
+"""Looks up clinical English terms for German, Spanish and colloquial words, and meanings of abbreviations.
 
-``clinical/README.md`` says where they come from.
+``clinical/README.md`` names the sources.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ ForeignLanguage = Literal["de", "es"]
 FOREIGN_LANGUAGES: Final[tuple[ForeignLanguage, ...]] = get_args(ForeignLanguage)
 _STEMMERS: Final[dict[Language, str]] = {"en": "english", "de": "german", "es": "spanish"}
 _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
-"""What German puts between the parts of a compound."""
+"""Letters between the parts of a German compound."""
 _EXACT: Final = "="
-"""Prefix of the key of a word that is looked up as it is, not by its stem."""
+"""Prefix of the key of a word that is looked up as written, not by its stem."""
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
 _MOST_MEANT: Final = 3
-"""Words that a shortened word may mean."""
+"""Maximum number of words that a shortened word may mean."""
 
 
 class Translation(NamedTuple):
-    """The clinical English ``terms`` of the words ``start`` up to ``end`` of a question."""
+    """The clinical English ``terms`` for the words from ``start`` to ``end`` of a question."""
 
     start: int
     end: int
@@ -44,9 +44,9 @@ def abbreviation_meanings(word: str) -> tuple[str, ...]:
 
 
 def shortened(word: str) -> tuple[str, ...]:
-    """Return the clinical words that ``word`` begins (``comorb``); empty for an English word and a start of many.
+    """Return the clinical words that begin with ``word``, such as ``comorb``; words of one stem count once.
 
-    Words of one stem count once.
+    The result is empty for an English word, and if too many words begin so.
     """
     start = word.removesuffix("s")
     if len(start) < _SHORTEST_START or is_english(word):
@@ -66,7 +66,7 @@ def _starts(length: int) -> frozenset[str]:
 
 
 def translations(words: Sequence[str], language: Language) -> Iterator[Translation]:
-    """Yield the clinical English terms of the words and phrases that the vocabulary holds, from left to right."""
+    """Yield the clinical English terms of the words and phrases in the vocabulary, from left to right."""
     start = 0
     while start < len(words):
         ends = range(min(len(words), start + _LONGEST_PHRASE), start, -1)
@@ -89,12 +89,12 @@ def is_known_word(word: str) -> bool:
 
 
 def ends_sentences(word: str) -> bool:
-    """Return whether ``word``, in lower case, is an ordinary or clinical word: it is written without a full stop."""
+    """Return whether ``word``, in lower case, is an ordinary or clinical word, and so not an abbreviation."""
     return is_ordinary(word) or not _english_stems().isdisjoint((stem(word), term(word)))
 
 
 def is_english(word: str) -> bool:
-    """Return whether ``word``, in lower case, is itself an English word, ordinary or clinical, or the plural of one."""
+    """Return whether ``word``, in lower case, is an ordinary or clinical English word, or the plural of one."""
     return word in ranks("en") or not english_words().isdisjoint((word, word.removesuffix("s")))
 
 
@@ -117,7 +117,7 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def _compound(word: str) -> tuple[str, ...]:
-    """Return the English terms of a German compound's parts; empty unless the parts cover the whole word."""
+    """Return the English terms for the parts of a German compound; empty unless the parts cover the whole word."""
     known = _vocabulary("de")
     for cut in range(min(len(word) - _SHORTEST_PART, _longest_part()), _SHORTEST_PART - 1, -1):
         first, rest = word[:cut], word[cut:]
@@ -134,15 +134,15 @@ def _compound(word: str) -> tuple[str, ...]:
 
 @cache
 def _longest_part() -> int:
-    """Return the most letters that a known part of a compound has, with an ending."""
+    """Return the maximum length of a known part of a compound, with an ending."""
     return max(len(word) for phrase, _ in entries("de.tsv") for word in phrase.split()) + _SHORTEST_PART
 
 
 def _meant(words: Sequence[str], language: Language) -> tuple[str, ...]:
-    """Return the terms of one word or phrase.
+    """Return the terms for one word or phrase.
 
-    An English word counts as it is and in the plural: "prevention" has the stem of a preventer, and "expected" that of
-    "expecting".
+    An English word counts as written and in the plural, but not by its stem, which "prevention" shares with
+    "preventer", and "expected" with "expecting".
     """
     known, key = _vocabulary(language), _key(words, language)
     plural = known.get(key.removesuffix("s"), ()) if key.startswith(_EXACT) else ()
@@ -169,7 +169,7 @@ def _abbreviations() -> Mapping[str, tuple[str, ...]]:
 
 
 def entries(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the words and phrases of a vocabulary file, each with its English terms."""
+    """Yield each word or phrase of a vocabulary file with its English terms."""
     text = (resources.files("tools.language.vocabulary") / "clinical" / name).read_text(encoding="utf-8")
     for line in text.splitlines():
         phrase, _, terms = line.partition("\t")

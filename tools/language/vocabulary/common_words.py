@@ -17,7 +17,7 @@ _FUNCTION_WORDS: Final = 160
 
 @cache
 def ranks(language: Language) -> dict[str, int]:
-    """Return the place of each word in the list of ``language``; 1 is the most frequent."""
+    """Return the rank of each word in the list of ``language``; 1 is the most frequent."""
     text = (resources.files("tools.language.vocabulary") / "common" / f"{language}.txt").read_text(encoding="utf-8")
     return {word: place for place, word in enumerate(text.split(), start=1)}
 
@@ -28,13 +28,13 @@ def is_ordinary(word: str) -> bool:
 
 
 def is_function_word(word: str, language: Language) -> bool:
-    """Return whether ``word``, in lower case, is among the most frequent words of ``language``: it has no topic."""
+    """Return whether ``word``, in lower case, is a function word of ``language``, by its frequency."""
     return ranks(language).get(word, _FUNCTION_WORDS + 1) <= _FUNCTION_WORDS
 
 
 @lru_cache(maxsize=65_536)
 def rareness(word: str) -> float:
-    """Return how rare ``word``, in lower case, is in the language that has it most: 0 to 1, 1 for an unlisted word."""
+    """Return how rare ``word``, in lower case, is in its most likely language: 0 to 1, 1 for an unlisted word."""
     known = [math.log(ranks(language)[word]) / math.log(len(ranks(language))) for language in LANGUAGES
              if word in ranks(language)]  # fmt: skip
     return min(known, default=1.0)

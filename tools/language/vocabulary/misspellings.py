@@ -1,4 +1,4 @@
-"""Words of a question that are misspelt, with the words of the library that are meant."""
+"""Corrects misspelt words of a question to words of the library."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tools.language.vocabulary.clinical_vocabulary import english_words, is_know
 from tools.language.vocabulary.common_words import ranks
 
 SHORTEST = 6
-"""Letters; with one wrong letter a shorter word is another word."""
+"""Minimum length; a shorter word with a wrong letter may be another word."""
 _WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
 def with_corrections(question: str, expansion: QueryExpansion, held: Container[str]) -> QueryExpansion:
     """Return ``expansion`` with corrections of the misspelt words of an English question.
 
-    A word is misspelt when it is in no list of words, nothing is known of it, the library does not hold it among its
-    terms ``held``, and holds one that differs by one letter, or by two that changed places.
+    A word is misspelt if it is unknown, has no expansion and is not among the library's terms ``held``, but a word that
+    differs by one letter or two swapped letters is.
     """
     if expansion.language != "en":
         return expansion
@@ -44,12 +44,12 @@ def _corrections(question: str, expansion: QueryExpansion, held: Container[str])
 
 
 def _unlikely(word: str) -> tuple[bool, float]:
-    """Sort a clinical word first, then the most frequent."""
+    """Return the sort key of a correction: clinical words first, then by frequency."""
     return word not in english_words(), ranks("en").get(word, math.inf)
 
 
 @cache
 def _words(letter: str) -> tuple[str, ...]:
-    """Return the words that begin with ``letter``: the first letter is seldom wrong."""
+    """Return the words that begin with ``letter``. The first letter is seldom wrong."""
     known = {*english_words(), *ranks("en")}
     return tuple(sorted(word for word in known if word[0] == letter and len(word) >= SHORTEST - 1))

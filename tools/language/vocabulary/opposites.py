@@ -1,4 +1,4 @@
-"""Whether a text is on the contrary of what a question asks: "chronic pain" for "acute pain", "type 2" for "type 1"."""
+"""Decides whether a text is about the opposite of the question: "chronic pain" for "acute pain", "type 2" for "1"."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tools.language.terms import terms
 
 FILE: Final = Path(__file__).with_name("related") / "opposites.tsv"
 KINDS: Final = frozenset(terms("category class grade group phase stage step track type"))
-"""Words whose number tells one kind from another."""
+"""Words before a number that distinguishes kinds."""
 _NUMERALS: Final[Mapping[str, int]] = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5}
 _REACH: Final = 2
-"""Terms after an adjective that it may stand for: "acute severe asthma"."""
+"""Number of terms after an adjective that it may qualify, as in "acute severe asthma"."""
 
 Qualified = tuple[str, str]
-"""An adjective or number with the term that it tells more of."""
+"""An adjective or number with the term that it qualifies."""
 
 
 def opposes(question: str, text: str) -> bool:
-    """Return whether ``text`` has, of what ``question`` asks about, only the opposite or another kind."""
+    """Return whether ``text`` has only the opposite, or another kind, of a term of ``question``."""
     asked, said = _qualified(question), _qualified(text)
     return any(
         noun == other_noun and _are_opposite(one, other) and (one, noun) not in said and (other, noun) not in asked
@@ -37,7 +37,7 @@ def _are_opposite(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _qualified(text: str) -> Set[Qualified]:
-    """Return the adjectives that have an opposite and the numbers of kinds, each with what it tells more of."""
+    """Return the adjectives with an opposite and the numbers of kinds, each with the term that it qualifies."""
     words = terms(text)
     found: set[Qualified] = set()
     for place, word in enumerate(words):
@@ -49,7 +49,7 @@ def _qualified(text: str) -> Set[Qualified]:
 
 
 def _numbers(words: list[str]) -> range:
-    """Return the numbers with which ``words`` begin; two are a range."""
+    """Return the number with which ``words`` begin, or the range of two numbers."""
     numbers = [_NUMERALS.get(word) or (int(word[0]) if word[0].isdecimal() else 0) for word in words]
     first = numbers[0] if numbers else 0
     return range(first, max(first, *numbers) + 1) if first else range(0)

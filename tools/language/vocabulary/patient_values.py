@@ -1,4 +1,4 @@
-"""A patient's values in a question, such as age or a laboratory result, and the bounds for which a text speaks."""
+"""Reads a patient's values, such as age or a laboratory result, from a question, and bounds on them from a text."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _NUMBER_ALONE: Final = re.compile(
     rf"|bei|mit|und) )*(?P<bound>(?:(?:{BELOW}|{ABOVE}) ?)?{_NUMBER})(?: (?:though|then|now|instead))?\W*"
 )
 _BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
-"""What follows a number without a unit."""
+"""The text after a number without a unit."""
 _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
 """Between the name of a quantity and its value."""
 _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
-"""A bound behind one of these in its cell is where a value should be, not where the text applies."""
+"""Words before a bound that is a goal, not a condition for the text to apply."""
 _JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
 _MORE_THAN: Final = 1.0001
 _NEXT: Final = 1.02
-"""The next range may begin so far above the last one, as 126 above 125."""
+"""Maximum ratio of the start of a range to the end of the one before it, as for 125 and 126."""
 _SIDES: Final = 2
-"""Bounds of a text that says what to do on one side, and when to go back."""
+"""Maximum number of bounds in a text that says what to do on one side, and when to go back."""
 _FIRST_PART: Final = re.compile(r"(?<=[a-z]) *\d+ ?/ ?$")
-"""The systolic pressure behind the name of both."""
+"""The systolic pressure after the name of both pressures."""
 _NONE: Final[Mapping[str, str]] = {}
 _PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 _PERIOD: Final = "period"
-"""Begins the names of the groups that hold a period."""
+"""Prefix of the names of the groups for periods."""
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 
 
@@ -63,27 +63,28 @@ class _Value(NamedTuple):
     quantity: _Quantity
     name: str
     said: str
-    """The number as it was given, with its unit and with what makes it a bound."""
+    """The number as written, with its unit and the words of a bound."""
     start: int
     end: int
 
 
 class _Quantity:
-    """A quantity of ``clinical/quantities.json``: its names, and its units with their factors to the first.
+    """A quantity of ``clinical/quantities.json``.
 
     Args:
         names: A pattern for its names.
-        units: The units; none for a quantity that is written without.
-        plausible: In the first unit. A value without a unit is read in the only unit in which it is plausible.
-        exact: Whether the units have no other spellings than these.
-        alone: Whether a unit tells the quantity without its name.
-        asked: How a question gives the value, where that is not a number with a unit. ``<period>`` is one of
-            ``periods``, ``<bare>`` means that no unit follows, and other names in such brackets are of ``words``.
-        words: Patterns by the name that ``asked`` has for them.
-        periods: Patterns for the periods in which a question may give it, with their factors to the first unit.
-        not_after: What a bound does not follow.
-        called: What values of adults in a range, in the first unit, are called; None for no upper end.
-        bounds: Whether a text's bounds say for whom it speaks. A blood pressure's are goals, and quoted as asked.
+        units: Its units with their factors to the first one; empty for a quantity without a unit.
+        plausible: The plausible range in the first unit. A value without a unit is read in the only unit in which it is
+            plausible.
+        exact: Whether the units have no other spellings.
+        alone: Whether a unit identifies the quantity without its name.
+        asked: Patterns for the value in a question, if it is not a number with a unit. ``<period>`` stands for
+            ``periods``, ``<bare>`` means that no unit follows, and other names in angle brackets refer to ``words``.
+        words: Patterns by their name in ``asked``.
+        periods: Patterns for the periods in which a question may state the value, with their factors to the first unit.
+        not_after: A lookbehind for words that a bound must not follow.
+        called: Ranges of adults' values in the first unit, each with the name of the state; None for no upper end.
+        bounds: Whether bounds in a text tell to whom it applies. Bounds of a blood pressure are goals.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class _Quantity:
         )
 
     def value_in(self, question: str) -> _Value | None:
-        """Return the value that ``question`` gives; one "above 10" is a little more."""
+        """Return the value that ``question`` states; "above 10" is a little more than 10."""
         for match in (found for pattern in self.asked if (found := pattern.search(question))):
             parts = match.groupdict()
             given = float(match["number"]) * next((self.periods[one] for one in self.periods if parts.get(one)), 1.0)
@@ -158,7 +159,7 @@ class _Quantity:
                 yield _Range(ends[0] * factor, ends[1] * factor, match.start(), match.end())
 
     def _goes_on(self, text: str, last: int, match: re.Match[str]) -> bool:
-        """Return whether a bound without a name goes on from the one that ends at ``last``, or is its row's."""
+        """Return whether a bound without a name continues the one that ends at ``last``, or its row names it."""
         if match["unit"] or match["first"]:
             row = "|" in text and self.named.search(text) is not None
             return row or bool(last and _JOINED.fullmatch(text[last : match.start()]))
@@ -169,13 +170,13 @@ _QUANTITIES: Final = tuple(
     _Quantity(**entry)
     for entry in json.loads((Path(__file__).parent / "clinical" / "quantities.json").read_bytes())["quantities"]
 )
-"""Of years that are no age, such as an interval, bounds are not read."""
+"""The quantities, age first."""
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
-    """Return whether a text, or a table's row with a header before each cell, speaks of patients with these values.
+    """Return whether a text, or a table row with a header before each cell, applies to the question's patient.
 
-    None where it gives no bounds of a value that the question names. A value on a bound is within it.
+    The result is None if the text gives no bounds for a value of the question. A value on a bound is within it.
     """
     text = cells if isinstance(cells, str) else " | ".join(cells)
     found = [
@@ -188,7 +189,7 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
 
 
 def _hold_all(bounds: Sequence[_Range]) -> bool:
-    """Return whether ``bounds`` hold every value, as those of a table with a column for each range do."""
+    """Return whether ``bounds`` cover all values, as in a table with a column for each range."""
     reach = 0.0
     for bound in sorted(bounds):
         if bound.low > reach * _NEXT:
@@ -198,12 +199,12 @@ def _hold_all(bounds: Sequence[_Range]) -> bool:
 
 
 def patient_age(text: str) -> float | None:
-    """Return the age in years that ``text`` gives."""
+    """Return the age in years that ``text`` states."""
     return next((value.amount for value in _values(text) if value.quantity is _QUANTITIES[0]), None)
 
 
 def excludes_age(question: str, text: str) -> bool:
-    """Return whether ``text`` is on another age than ``question`` gives; one of several criteria excludes nobody."""
+    """Return whether ``text`` is on another age than that of ``question``, and has no bounds on other values."""
     age = patient_age(question)
     if age is None or any(_bounds(each, text) for each in _QUANTITIES[1:]):
         return False
@@ -212,12 +213,12 @@ def excludes_age(question: str, text: str) -> bool:
 
 
 def gives_values(question: str) -> bool:
-    """Return whether ``question`` gives a value of the patient."""
+    """Return whether ``question`` states a value of the patient."""
     return bool(_values(question))
 
 
 def without_values(question: str) -> str:
-    """Return ``question``, folded, without the patient's values: a text holds bounds around them, not their numbers."""
+    """Return ``question``, folded, without the patient's values, since texts have bounds and not the same numbers."""
     folded = _folded(question)
     for value in sorted(_values(question), key=lambda each: -each.start):
         if value.quantity.has_bounds:
@@ -226,9 +227,9 @@ def without_values(question: str) -> str:
 
 
 def with_new_values(question: str, added: str) -> str:
-    """Return ``question`` with the patient's values that ``added`` gives anew in their places.
+    """Return ``question`` with those of the patient's values replaced that ``added`` states, too.
 
-    A number alone, as in "and below 30?", is a new value of the only one that ``question`` gives.
+    A number alone, as in "and below 30?", replaces the value of ``question`` if there is only one.
     """
     given, new = _values(question), {value.quantity: value.said for value in _values(added)}
     number = _NUMBER_ALONE.fullmatch(_folded(added))
@@ -243,7 +244,7 @@ def with_new_values(question: str, added: str) -> str:
 
 
 def with_told_values(question: str, told: str) -> str:
-    """Return ``question`` with the values of ``told``, in place of its own values of the same quantities."""
+    """Return ``question`` with the values of ``told``, which replace its own values of the same quantities."""
     given = {value.quantity for value in _values(question)}
     more = ", ".join(f"{value.name}{value.said}" for value in _values(told) if value.quantity not in given)
     renewed = with_new_values(question, told)
@@ -251,14 +252,14 @@ def with_told_values(question: str, told: str) -> str:
 
 
 def value_names(question: str, bounded_in: str | None = None) -> str:
-    """Return the words by which ``question`` names the patient's values, those alone of which a text gives bounds."""
+    """Return the words by which ``question`` names the patient's values, or only values with bounds in a text."""
     return " ".join(
         value.name for value in _values(question) if bounded_in is None or _bounds(value.quantity, bounded_in)
     )
 
 
 def abnormal_values(question: str) -> list[tuple[str, str]]:
-    """Return the names of the patient's values outside the reference range, each with what such a value is called."""
+    """Return the names of the patient's values outside the reference range, each with the state that it indicates."""
     found = [
         (_FIRST_PART.sub("", value.name).strip(), called) for value in _values(question) for called in _states(value)
     ]
@@ -266,7 +267,7 @@ def abnormal_values(question: str) -> list[tuple[str, str]]:
 
 
 def _states(value: _Value) -> list[str]:
-    """Return what a value outside the reference range is called."""
+    """Return the states that a value outside the reference range indicates."""
     called = value.quantity.called
     return [name for low, high, name in called if low <= value.amount < (math.inf if high is None else high)]
 
@@ -283,7 +284,7 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _bounds(quantity: _Quantity, text: str) -> tuple[_Range, ...]:
-    """Return the bounds; two that "and" joins are one, such as below 70 and at least 54."""
+    """Return the bounds in ``text``, with two joined by "and" as one, such as "below 70 and at least 54"."""
     folded = _folded(text)
     found: list[_Range] = []
     for bound in quantity.bounds_in(folded):

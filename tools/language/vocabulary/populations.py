@@ -1,4 +1,4 @@
-"""The words by which questions and sources name groups of patients, in English, German and Spanish."""
+"""Recognizes groups of patients in questions and sources, in English, German and Spanish."""
 
 import math
 import re
@@ -16,7 +16,7 @@ _AGES_OF: Final[dict[Population, tuple[float, float]]] = {
     "children": (1, 18),
     "older patients": (65, math.inf),
 }
-"""In years, from the first up to the second."""
+"""Minimum age and age limit in years."""
 _ORDINAL: Final = (
     r"(?:first|1st|second|2nd|third|3rd|last|erste\w?|zweite\w?|dritte\w?|letzte\w?|1\.|2\.|3\."
     r"|primer|segundo|tercer|último)"
@@ -41,15 +41,15 @@ _WORDS: Final[dict[Population, str]] = {
     r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
 WITH_THEIR_MOTHERS: Final[frozenset[Population]] = frozenset({"infants"})
-"""A question that names them may be on their mothers, who are pregnant or breastfeed."""
+"""Groups for which a question may be about the mother, who is pregnant or breastfeeds."""
 MOTHERS: Final[frozenset[Population]] = frozenset({"pregnancy", "breastfeeding"})
 YOUNG: Final[tuple[Population, ...]] = ("children", "infants", "adolescents")
 NAMED: Final[dict[Population, re.Pattern[str]]] = {
     name: re.compile(pattern, re.IGNORECASE) for name, pattern in _WORDS.items()
 }
-"""For each group what names it. A Child-Pugh class names no children."""
+"""For each group a pattern for its names. A Child-Pugh class does not name children."""
 UNDER_18: Final = "|".join(_WORDS[name] for name in YOUNG)
-"""A pattern of what names patients under 18 years."""
+"""A pattern for the names of patients under 18 years."""
 _AGE_OF_A_CHILD: Final = (
     r"\b(?:at|from|over|aged|above) (?:[1-9]|1[0-7])(?: to \d+)? years|\b(?:[1-9]|1[0-7]) years (?:and|or) older"
     r"|\b(?:from|aged) \d+ (?:month|week)s?\b|\b\d+ (?:months|weeks) (?:and older|or older|of age)"
@@ -77,12 +77,12 @@ _STATES: Final[dict[str, re.Pattern[str]]] = {
         HEALTHY: rf"\b(?:no|without|ohne|keine|sin) {_COMORBID}|\b(?:otherwise|previously) healthy\b|\bsonst gesund\w*",
     }.items()
 }
-"""For each other state that tells for which patients a text is, what names it."""
+"""Patterns for other states of patients to whom a text may apply."""
 _COMPARES: Final = re.compile(r"\b(?:than|vs|versus|als|que)\b", re.IGNORECASE)
 
 
 def states_in(text: str) -> frozenset[str]:
-    """Return the states for whose patients ``text`` is; none where it compares them with others."""
+    """Return the states of the patients to whom ``text`` applies; none if it compares them with others."""
     compares = _COMPARES.search(text)
     return frozenset(name for name, pattern in _STATES.items() if not compares and pattern.search(text))
 
@@ -93,7 +93,7 @@ def populations_in(text: str) -> tuple[Population, ...]:
 
 
 def populations_asked(question: str) -> tuple[Population, ...]:
-    """Return the groups of patients that ``question`` names, or to which the age belongs that it gives."""
+    """Return the groups of patients that ``question`` names, by name or by age."""
     age = patient_age(question)
     of_age: list[Population] = [name for name, (low, high) in _AGES_OF.items() if age is not None and low <= age < high]
     return tuple(dict.fromkeys((*populations_in(question), *of_age)))
@@ -105,7 +105,7 @@ def names_children(text: str) -> bool:
 
 
 def speaks_of(text: str, population: Population) -> bool:
-    """Return whether ``text`` names the group, or an age of it; what is said of infants is not said of all children."""
+    """Return whether ``text`` names the group, or an age in it; a text on infants is not on children in general."""
     if population == "older patients" and _SAID_OF_OLDER.search(text):
         return True
     said_of_all = population in YOUNG and _SAID_OF_ALL_CHILDREN.search(text)

@@ -1,4 +1,4 @@
-"""Related words: by WordNet, and those that clinicians and labels use for one another.
+"""Looks up related words: those of WordNet, and those that clinicians and labels use for each other.
 
 ``related/README.md`` and ``clinical/README.md`` name the sources.
 """
@@ -18,7 +18,7 @@ FILE: Final = Path(__file__).with_name("related") / "related.tsv"
 
 
 def related_forms(term: str) -> tuple[frozenset[str], ...]:
-    """Return the terms of each word or phrase that is related to the word of ``term``."""
+    """Return the terms of each word or phrase that is related to ``term``."""
     return tuple(dict.fromkeys((*_by_wordnet().get(term, ()), *_clinical().get(term, ()))))
 
 

@@ -1,4 +1,4 @@
-"""The language of a text, told by common words and by clinical ones."""
+"""Detects the language of a text by common and clinical words."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tools.language.word_lists import word_entries
 
 _WORD: Final = re.compile(r"\b[^\W\d_]{2,}\b")
 _LEAD: Final = 0.36
-"""Likelihood by which a language must lead another one that has some of the words: that of its thousandth word."""
+"""Minimum lead of the likeliest language; this is the likelihood of the thousandth word of a language."""
 _LONGEST_SYMBOL: Final = 3
-"""Letters of a unit that is no word: "yo", not "Jahre"."""
+"""Maximum length of a symbol of a unit: "yo", not "Jahre"."""
 _AND: Final = re.compile(
     r"(?<=[^\W\d_]{3} )(?:y(?= [^\W\d_]{3})|(?<!hepatitis )(?<!vitamin )(?<!vitamina )e(?= h?i[^\W\d_]{3}))"
 )
-"""The Spanish "and", which is "e" before an i; "vitamin e intake" has none."""
+"""The Spanish "and", which is "e" before an i, but not in "vitamin e intake"."""
 _TELLS_SPANISH: Final = "con"
-"""Is counted for it: the lists of common words hold none of one letter."""
+"""The word counted for "y" and "e", since the lists of common words have no words of one letter."""
 _CLINICAL: Final = 0.5
-"""Likelihood of a clinical word that is no English one, whose frequency in ordinary texts tells little."""
+"""Likelihood of a clinical word of one language, whose frequency in ordinary texts means little."""
 
 
 def language_of(*texts: str) -> Language:
-    """Return the language of the first of ``texts`` whose words tell it; English when none does."""
+    """Return the language of the first of ``texts`` that shows its language; English if none does."""
     for text in texts:
         if told := _told_language(text):
             return told
@@ -39,7 +39,7 @@ def language_of(*texts: str) -> Language:
 
 
 def language_of_questions(*questions: str) -> Language:
-    """Like ``language_of``, without symbols of units: a question of figures would pass for a language that has them."""
+    """Return ``language_of`` the questions without symbols of units, some of which are words of a language."""
     words = (with_spanish_and(text, _TELLS_SPANISH).split() for text in questions)
     return language_of(*(" ".join(word for word in text if not _is_symbol(word)) for text in words))
 
@@ -55,9 +55,9 @@ def with_spanish_and(text: str, word: str) -> str:
 
 
 def _told_language(text: str) -> Language | None:
-    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None when undecided.
+    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None if there is no clear lead.
 
-    Spanish writes no word with a capital inside a sentence but names. A word in capitals is an abbreviation.
+    Inside a Spanish sentence, words with a capital are names and do not count. Words in capitals are abbreviations.
     """
     written = with_spanish_and(text.lower() if text.isupper() else text, _TELLS_SPANISH)
     first, *others = _WORD.findall(written)[:100] or [""]
@@ -76,9 +76,9 @@ def _likelihood(words: list[str], language: Language) -> float:
 
 
 def _clinical_in(written: str) -> list[Language]:
-    """Return the languages in which a word is a clinical one; a word that English shares is no foreign one.
+    """Return the languages of which a word is a clinical word; a foreign word must not be English as well.
 
-    Abbreviations and eponyms are no English words: every language has them.
+    Abbreviations and eponyms belong to no language, since every language has them.
     """
     word = written.lower()
     foreign: list[Language] = [name for name in FOREIGN_LANGUAGES if any(translations([word], name))]

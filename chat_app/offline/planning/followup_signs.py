@@ -1,0 +1,157 @@
+"""Recognizes follow-up questions: the words by which a question refers to the one before."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
+from chat_app.offline.planning.medicines_before import ADDED
+from tools.drug_database.labels.label_scope import is_form_word
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.name_resolution import known_name
+from tools.drug_database.names.query_words import CONTEXT
+from tools.language.folding import fold_name
+from tools.language.terms import terms
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
+from tools.language.vocabulary.common_words import is_function_word, is_ordinary
+from tools.language.vocabulary.patient_values import value_names
+from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.text_language import language_of
+from tools.language.word_lists import word_list
+
+LEAD: Final = re.compile(
+    r"^[\s¿¡]*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
+    r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
+    re.IGNORECASE,
+)
+PRONOUN: Final = re.compile(
+    r"\b(?:it|its|they|them|their|these|those|this|that)(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
+    r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
+    re.IGNORECASE,
+)
+_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECASE)
+"""A pronoun for the patient of the question before."""
+_GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
+"""Words that relate a question to the subject of the one before."""
+_CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
+_ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
+PREPOSITIONS: Final = (
+    r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without"
+    r"|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab|en|con|para|durante|antes|después|tras|si|sin)\b"
+)
+_ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
+_INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
+_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
+"""A clause with a verb, but without "the", which would refer to the question before."""
+_EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{PREPOSITIONS})\w)", re.IGNORECASE)
+"""An "it" that refers to the rest of its own sentence, as in "is it safe to give ibuprofen"."""
+PREPOSITION: Final = re.compile(rf"^\s*{PREPOSITIONS}", re.IGNORECASE)
+_DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IGNORECASE)
+"""Parts of a label that only medicines have; other parts may be asked for without meaning the medicine before."""
+_FINITE: Final = word_list("finite_verbs")
+_MOST_SHORT_TERMS: Final = 5
+MOST_EMPTY_TERMS: Final = 2
+"""Maximum number of terms of a clause that does not name a subject."""
+
+
+def length(text: str) -> int:
+    """Return the number of terms in ``text``, without numbers and the function words of its language."""
+    language = language_of(text)
+    words = (word for word in text.split() if not is_function_word(word.lower(), language))
+    return sum(not term.isdecimal() for term in terms(" ".join(words)))
+
+
+def is_short(question: str) -> bool:
+    """Return whether ``question`` is so short that it may only narrow the one before."""
+    return length(question) <= _MOST_SHORT_TERMS
+
+
+def is_whole(question: str) -> bool:
+    """Return whether ``question`` is a clause that names its own subject."""
+    return _CLAUSE.match(question) is not None and has_uncommon_word(question)
+
+
+def form_words(text: str) -> list[str]:
+    """Return the words of ``text`` that name a form or route."""
+    return [word for word in text.split() if is_form_word(fold_name(word))]
+
+
+def refers_back(question: str) -> bool:
+    """Return whether the words of ``question`` refer to the one before."""
+    short = is_short(question)
+    if LEAD.match(question) or (short and (ADDED.search(question) or _GOES_ON.search(question))):
+        return True
+    if short and (_means_before(question) or _gives_value(question) or states_more(question)):
+        return True
+    return _PATIENT.search(question) is not None and (short or not has_uncommon_word(question))
+
+
+def _means_before(question: str) -> bool:
+    """Return whether a pronoun refers to the question before, and not to an earlier clause of ``question``."""
+    pronoun = PRONOUN.search(question)
+    if pronoun is None or (_EXPLETIVE.search(question) and has_uncommon_word(question)):
+        return False
+    *earlier, _ = _CLAUSES.split(question[: pronoun.start()])
+    own = [clause for clause in earlier if not _PATIENT.search(clause)]
+    return not any(has_uncommon_word(clause) or length(clause) > MOST_EMPTY_TERMS for clause in own)
+
+
+def _gives_value(question: str) -> bool:
+    """Return whether ``question`` asks nothing, and only tells a value of the patient."""
+    names = fold_name(value_names(question)).split()
+    rest = " ".join(word for word in fold_name(question).split() if word not in names)
+    return bool(names) and not _ASKING.search(question) and not has_uncommon_word(rest)
+
+
+def states_more(question: str) -> bool:
+    """Return whether ``question`` asks nothing, and only tells more about the patient of the question before."""
+    if _ASKING.search(question):
+        return False
+    said = not _FINITE.isdisjoint(fold_name(question).split())
+    return said or _PATIENT.match(question) is not None
+
+
+def asks_part(question: str) -> bool:
+    """Return whether ``question`` only asks for a part of a record or label, or for a dose in some patients."""
+    asked, *patients = re.split(rf"\b{PREPOSITIONS}", question, maxsplit=1, flags=re.IGNORECASE)
+    if patients and (may_be_medicine(patients[0]) or not _DOSE.search(asked)):
+        return False
+    return only_parts(asked)
+
+
+def asks_dose(question: str) -> bool:
+    """Return whether ``question`` is short, asks for a dose and names no medicine."""
+    asked = "dosage" in asked_sections(question) and not _INTERROGATIVE.match(question)
+    return asked and is_short(question) and not may_be_medicine(question)
+
+
+def has_uncommon_word(question: str) -> bool:
+    """Return whether ``question`` has a word beyond everyday ones, such as the name of its subject."""
+    return not all(map(is_ordinary, re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())))
+
+
+def may_be_medicine(text: str) -> bool:
+    """Return whether ``text`` names a medicine, or an uncommon word that is no disease, form or value."""
+    if _INTERROGATIVE.match(text) or PREPOSITION.match(text.removeprefix("for ")) or populations_in(text):
+        return False
+    words = possible_names(text)
+    return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
+
+
+def is_medicine(text: str) -> bool:
+    """Return whether ``text`` says at most a word beside a medicine's name, none beside a name that nobody knows."""
+    language = language_of(text)
+    names = [word for word in possible_names(text) if not is_function_word(word, language)]
+    known = [word for word in names if known_name(word) or label_terms().names_any(word)]
+    others = [word for word in names if word not in known and is_known_word(word)]
+    return may_be_medicine(text) and len(others) <= bool(known)
+
+
+def possible_names(text: str) -> list[str]:
+    """Return the words of ``text`` that may be names: no form, value, pronoun or single letter."""
+    left_out = {*CONTEXT, *fold_name(value_names(text)).split()}
+    words = fold_name(_GOES_ON.sub("", _PATIENT.sub("", text))).split()
+    return [
+        word for word in words if not (word in left_out or len(word) < 2 or word[0].isdigit() or is_form_word(word))
+    ]
