@@ -48,9 +48,10 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         question, outputs = readings[readings.index(question) + 1], []
     courtesy = "" if current.outputs else small_talk(current.question)
     computed, alone = calculations(prompt.functions, turns)
-    planned = _calls(question, outputs, prompt, computed, alone=alone)
-    made = [(output.name, output.given) for output in current.outputs]
-    calls = [call for call in planned if (call.name, call.arguments) not in made]
+    calls = _calls(question, outputs, prompt, current, computed, alone=alone)
+    if not calls and tried[1:] and not is_answered(question, gather(outputs), newest=current.question):
+        question, outputs = closest_reading(current.question, tried)
+        calls = _calls(question, outputs, prompt, current, computed, alone=alone)
     calls = [] if courtesy and not prompt.forced else calls
     if calls:
         yield Thought(_doing(calls, prompt.functions))
@@ -71,8 +72,6 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield compose(question, evidence, newest=current.question)
     elif current.outputs:
         yield Thought(phrases.CHOOSING)
-        if tried[1:] and not is_answered(question, gather(outputs), newest=current.question):
-            question, outputs = closest_reading(current.question, tried)
         yield compose(question, gather(outputs), newest=current.question)
     else:
         yield _without_sources(turns, current)
@@ -86,14 +85,23 @@ def _goes_on(newest: str, completed: str, evidence: Evidence) -> bool:
 
 
 def _calls(
-    question: str, outputs: Sequence[ToolOutput], prompt: ModelInput, computed: list[Call], *, alone: bool
+    question: str,
+    outputs: Sequence[ToolOutput],
+    prompt: ModelInput,
+    current: Exchange,
+    computed: list[Call],
+    *,
+    alone: bool,
 ) -> list[Call]:
-    """Return the calls that this question needs after ``outputs``; ``computed`` are those of calculators."""
-    if alone:
-        return computed
+    """Return the calls that ``question`` needs after ``outputs`` and that were not made in the ``current`` exchange.
+
+    ``computed`` are those of calculators, which may be needed ``alone``.
+    """
+    made = [(output.name, output.given) for output in current.outputs]
     functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
-    planned = plan(question, functions, forced=prompt.forced and not (outputs or computed))
-    return [*planned, *(comparison(question, gather(outputs), functions) if outputs else ()), *computed]
+    planned = [] if alone else plan(question, functions, forced=prompt.forced and not (outputs or computed))
+    compared = comparison(question, gather(outputs), functions) if outputs and not alone else []
+    return [call for call in (*planned, *compared, *computed) if (call.name, call.arguments) not in made]
 
 
 def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn]) -> str:

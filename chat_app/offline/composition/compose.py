@@ -66,7 +66,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _absent_word(draft, newest or question, evidence)
     opening = draft.text
     selection, evidence, added = of_follow_up(asked, selection, evidence, newest)
-    leads = not added and asks_combination(asked, evidence, answered=selection.answers)
+    last = newest if newest != question else ""
+    leads = not added and asks_combination(asked, evidence, answered=selection.answers, newest=last)
     on_pair = pair_sentences(evidence) if leads else ()
     if leads:
         add_pairs(draft, asked, evidence, () if evidence.on_overdose else selection.warnings, aside=False)

@@ -46,10 +46,10 @@ _MOST_SENTENCES: Final = 3
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 
-def asks_combination(question: Question, evidence: Evidence, *, answered: bool) -> bool:
+def asks_combination(question: Question, evidence: Evidence, *, answered: bool, newest: str = "") -> bool:
     """Return whether the pairs of ``evidence`` are what ``question`` asks about.
 
-    ``answered`` tells whether a quote answers what it asks beside the names.
+    ``answered`` tells whether a quote answers what it asks beside the names, ``newest`` are the user's last words.
     """
     if not evidence.pairs:
         return False
@@ -63,7 +63,11 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     apart = alternatives(question, evidence)
     if all(pair in apart for pair in evidence.pairs):
         return False
-    if question.names_alone or _names_only(question.text, names_in(question, evidence)):
+    if (
+        _adds_medicine(evidence, newest)
+        or question.names_alone
+        or _names_only(question.text, names_in(question, evidence))
+    ):
         return True
     together = tells_together(question, evidence)
     if together is not None:
@@ -75,6 +79,13 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     ):
         return True
     return not (others and answered) if said else not (others or answered)
+
+
+def _adds_medicine(evidence: Evidence, newest: str) -> bool:
+    """Return whether ``newest`` names one medicine of a pair on which a label says something, and not the other."""
+    words = term_set(newest)
+    said = (pair.names for pair in evidence.pairs if any(record.severity for record in pair.said))
+    return any(sum(term_set(name) <= words for name in names) == 1 for names in said)
 
 
 def of_follow_up(

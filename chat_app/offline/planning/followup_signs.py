@@ -82,12 +82,12 @@ def refers_back(question: str) -> bool:
     short = is_short(question)
     if LEAD.match(question) or (short and (ADDED.search(question) or _GOES_ON.search(question))):
         return True
-    if short and (_means_before(question) or _gives_value(question) or states_more(question)):
+    if short and (means_before(question) or _gives_value(question) or states_more(question)):
         return True
     return _PATIENT.search(question) is not None and (short or not has_uncommon_word(question))
 
 
-def _means_before(question: str) -> bool:
+def means_before(question: str) -> bool:
     """Return whether a pronoun refers to the question before, and not to an earlier clause of ``question``."""
     pronoun = PRONOUN.search(question)
     if pronoun is None or (_EXPLETIVE.search(question) and has_uncommon_word(question)):

@@ -31,6 +31,7 @@ from chat_app.offline.planning.followup_signs import (
     is_short,
     is_whole,
     length,
+    means_before,
     possible_names,
     refers_back,
     states_more,
@@ -201,7 +202,7 @@ def _with_result(readings: tuple[str, ...], question: str, result: str) -> tuple
 def _completed(question: str, before: str, known: Sequence[str]) -> str:
     rest = _without_lead(question)
     before = _ENDING.sub("", before)
-    if PRONOUN.search(rest) and not (known and _STATE.search(question)):
+    if means_before(rest) and not (known and _STATE.search(question)):
         if known:
             return f"{PRONOUN.sub(' and '.join(known), rest, count=1)}?"
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
@@ -230,10 +231,13 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     if other_side := opposite_of(rest):
         kinds.append(rf"(?:{other_side.pattern})[\w-]*")
     joint = rf"(?:{_JOINT} )?" if re.match(rf"{_JOINT}|{PREPOSITIONS}", rest, re.IGNORECASE) else ""
-    pattern = re.compile(rf"(?:(?:,|\band|\bor) )?{joint}(?:{'|'.join(kinds)})", re.IGNORECASE)
-    if not kinds or not pattern.search(before):
+    pattern = re.compile(rf"(?P<joint>(?:,|\band|\bor) )?{joint}(?:{'|'.join(kinds)})", re.IGNORECASE)
+    first = pattern.search(before) if kinds else None
+    if first is None:
         return ""
-    places = chain([IN_PLACE.sub("", rest)], repeat(""))
+    # A list goes on with the new word; "A and B" becomes one medicine.
+    comma = ", " if first["joint"] == ", " else ""
+    places = chain([f"{comma}{IN_PLACE.sub('', rest)}"], repeat(""))
     return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"
 
 
