@@ -244,6 +244,19 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ),
         ("dosis de gentamicina", ("gentamicina",), "y en cirrosis?", "dosis de gentamicina en cirrosis?"),
         ("¿dosis de gentamicina?", ("gentamicina",), "¿Y en cirrosis?", "¿dosis de gentamicina en cirrosis?"),
+        (
+            "infection in a nursing mother, doxycycline any good?",
+            ("doxycycline",),
+            "azithromycin?",
+            "infection in a nursing mother, azithromycin any good?",
+        ),
+        (
+            "how much prednisolone",
+            ("prednisolone",),
+            "mum read about montelukast, wants to add it",
+            "how much prednisolone, mum read about montelukast, wants to add it?",
+        ),
+        ("INR 9 on warfarin", ("warfarin",), "rash since this week", "INR 9 on warfarin, rash since this week?"),
         ("simvastatin 40", ("simvastatin",), "amlodipine added", "simvastatin 40, amlodipine added?"),
         (
             "Dapagliflozin bei CKD",
@@ -743,6 +756,20 @@ def checked(*pairs: dict[str, Any], rows: Sequence[dict[str, Any]] = (), unknown
 def pair_row(of: str, about: str, severity: str | None, sentence: str) -> dict[str, Any]:
     label = {"warnings": [sentence]}
     return {"cite": "[1]", "label_of": of, "about": about, "severity": severity, "label": label}
+
+
+@pytest.mark.parametrize(("severity", "newest", "warned"), [
+    ("avoid", "bdrug maybe", True),
+    ("monitor", "bdrug maybe", False),
+    ("avoid", "and the dose of bdrug", False),
+])  # fmt: skip
+def test_a_medicine_that_a_follow_up_adds_is_warned_of_first(severity: str, newest: str, warned: bool) -> None:
+    passage = {"text": "In plaxia adrug is preferred over bdrug, maybe with light.", "cite": "[2]"}
+    guideline = ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": [passage]}))
+    rows = [pair_row("adrug", "bdrug", severity, "Bdrug raises the level of adrug.")]
+    pair = checked({"medicines": ["adrug", "bdrug"], "note": ""}, rows=rows)
+    answer = compose(f"adrug or light in plaxia, {newest}?", gather([guideline, pair]), newest=newest).text
+    assert answer.startswith("adrug, warnings:\n\n- Bdrug raises") is warned
 
 
 def test_pairs_without_a_statement_share_their_note_and_come_last() -> None:

@@ -64,7 +64,7 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
     if all(pair in apart for pair in evidence.pairs):
         return False
     if (
-        _adds_medicine(evidence, newest)
+        _adds_medicine(question, evidence, newest)
         or question.names_alone
         or _names_only(question.text, names_in(question, evidence))
     ):
@@ -81,11 +81,14 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
     return not (others and answered) if said else not (others or answered)
 
 
-def _adds_medicine(evidence: Evidence, newest: str) -> bool:
-    """Return whether ``newest`` names one medicine of a pair on which a label says something, and not the other."""
+def _adds_medicine(question: Question, evidence: Evidence, newest: str) -> bool:
+    """Return whether ``newest`` names one medicine of a pair that a label warns against, and asks for nothing else."""
     words = term_set(newest)
-    said = (pair.names for pair in evidence.pairs if any(record.severity for record in pair.said))
-    return any(sum(term_set(name) <= words for name in names) == 1 for names in said)
+    barred = (
+        pair.names for pair in evidence.pairs if any(one.severity in {CONTRAINDICATED, "avoid"} for one in pair.said)
+    )
+    added = any(sum(term_set(name) <= words for name in names) == 1 for names in barred)
+    return added and not question.sections - HARMS
 
 
 def of_follow_up(

@@ -25,9 +25,10 @@ LEAD: Final = re.compile(
     r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
     re.IGNORECASE,
 )
+_TIME: Final = r"(?:morning|afternoon|evening|night|day|week|month|year|time)s?\b"
 PRONOUN: Final = re.compile(
-    r"\b(?:it|its|they|them|their|these|those|this|that)(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
-    r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
+    rf"\b(?:it|its|they|them|their|(?:these|those|this|that)(?! {_TIME}))"
+    r"(?: (?:drugs?|medicines?|medications?|class|agents?))?\b|\bthe (?:drug|medicine|medication|same|former|latter)\b",
     re.IGNORECASE,
 )
 _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECASE)
