@@ -16,7 +16,7 @@ from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
 from chat_app.offline.planning.followups import standalone
-from chat_app.offline.planning.medicines_before import subjects
+from chat_app.offline.planning.medicines_before import replaced_medicines, subjects
 from chat_app.offline.planning.readings import closest_reading, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
@@ -48,10 +48,10 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         question, outputs = readings[readings.index(question) + 1], []
     courtesy = "" if current.outputs else small_talk(current.question)
     computed, alone = calculations(prompt.functions, turns)
-    calls = _calls(question, outputs, prompt, current, computed, alone=alone)
+    calls = _calls(question, outputs, prompt, turns, computed, alone=alone)
     if not calls and tried[1:] and not is_answered(question, gather(outputs), newest=current.question):
         question, outputs = closest_reading(current.question, tried)
-        calls = _calls(question, outputs, prompt, current, computed, alone=alone)
+        calls = _calls(question, outputs, prompt, turns, computed, alone=alone)
     calls = [] if courtesy and not prompt.forced else calls
     if calls:
         yield Thought(_doing(calls, prompt.functions))
@@ -88,19 +88,20 @@ def _calls(
     question: str,
     outputs: Sequence[ToolOutput],
     prompt: ModelInput,
-    current: Exchange,
+    turns: Sequence[Exchange],
     computed: list[Call],
     *,
     alone: bool,
 ) -> list[Call]:
-    """Return the calls that ``question`` needs after ``outputs`` and that were not made in the ``current`` exchange.
+    """Return the calls that ``question`` needs after ``outputs`` and that were not made in the last of the ``turns``.
 
     ``computed`` are those of calculators, which may be needed ``alone``.
     """
-    made = [(output.name, output.given) for output in current.outputs]
+    made, evidence = [(output.name, output.given) for output in turns[-1].outputs], gather(outputs)
     functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
     planned = [] if alone else plan(question, functions, forced=prompt.forced and not (outputs or computed))
-    compared = comparison(question, gather(outputs), functions) if outputs and not alone else []
+    before = replaced_medicines(turns, question, evidence)
+    compared = comparison(question, evidence, functions, before) if outputs and not alone else []
     return [call for call in (*planned, *compared, *computed) if (call.name, call.arguments) not in made]
 
 

@@ -19,6 +19,7 @@ from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followups import standalone
+from chat_app.offline.planning.medicines_before import replaced_medicines
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
@@ -770,6 +771,35 @@ def test_a_medicine_that_a_follow_up_adds_is_warned_of_first(severity: str, newe
     pair = checked({"medicines": ["adrug", "bdrug"], "note": ""}, rows=rows)
     answer = compose(f"adrug or light in plaxia, {newest}?", gather([guideline, pair]), newest=newest).text
     assert answer.startswith("adrug, warnings:\n\n- Bdrug raises") is warned
+
+
+@pytest.mark.parametrize(("severity", "shown"), [("adjust dose", True), ("monitor", False)])
+def test_a_medicine_of_the_question_before_is_only_warned_of_gravely(severity: str, *, shown: bool) -> None:
+    row = {"generic_name": "bdrug", "matched": {"how": "exact", "on": "bdrug"}, "label": {"dosage": ["Give 5 mg."]}}
+    pair = checked(
+        {"medicines": ["bdrug", "adrug"], "note": "Both labels were read."},
+        rows=[pair_row("bdrug", "adrug", severity, "Halve bdrug with adrug.")],
+    )
+    evidence = gather([drug("bdrug dose?", row), pair])
+    answer = compose("bdrug dose?", evidence, newest="bdrug?").text
+    assert "Give 5 mg" in answer
+    assert ("Halve bdrug" in answer) is shown
+    assert "Both labels" not in answer
+
+
+def test_a_medicine_that_takes_the_place_of_another_is_checked_with_it() -> None:
+    def named(name: str) -> ToolOutput:
+        row = {"generic_name": name, "matched": {"how": "exact", "on": name}}
+        return drug(name, row)
+
+    for first, second, checked_with in (("allopurinol", "azathioprine", True), ("apixaban", "rivaroxaban", False)):
+        turns = [Exchange(f"{first} dose", outputs=[named(first)]), Exchange(f"{second}?")]
+        found = gather([named(second)])
+        assert (replaced_medicines(turns, f"{second} dose?", found) == (first,)) is checked_with
+        assert replaced_medicines(turns, f"{second}?", found) == ()
+        compare = function("check_drug_interactions", "Medicines", names={"type": "array", "items": TEXT})
+        calls = comparison(f"{second} dose?", found, [compare], [first])
+        assert [call.arguments["names"] for call in calls] == [[second, first]]
 
 
 def test_pairs_without_a_statement_share_their_note_and_come_last() -> None:

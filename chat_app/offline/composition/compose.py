@@ -55,6 +55,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if evidence.catalogue:
         add_catalogue(draft, question, evidence.catalogue)
         return Answer(draft.text)
+    evidence = evidence.of_the_question() if newest and newest != question else evidence
     question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
     _offered_names(draft, evidence)
     offers = bool(draft.text)

@@ -74,9 +74,7 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
         return together
     # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
     others = question.sections - HARMS
-    if others == frozenset({"dosage"}) and any(
-        one.severity in {CONTRAINDICATED, "avoid", "adjust dose"} for one in said
-    ):
+    if others == frozenset({"dosage"}) and any(one.is_grave for one in said):
         return True
     return not (others and answered) if said else not (others or answered)
 

@@ -79,8 +79,10 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
     return searches or [Call(function.name, fill(function, question)) for function in functions[:1] if forced]
 
 
-def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionToolIn]) -> list[Call]:
-    """Return the call that checks the named drugs for interactions, if any.
+def comparison(
+    question: str, evidence: Evidence, functions: Sequence[FunctionToolIn], before: Sequence[str] = ()
+) -> list[Call]:
+    """Return the call that checks the named drugs for interactions, if any, also with those named ``before``.
 
     It needs two names, or one if the question asks what may not be taken with it and no pair was checked yet. Classes,
     foods, herbs and drugs without a record are checked, too.
@@ -89,6 +91,7 @@ def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionTo
     # A synonym is checked as it was typed, since an abbreviation may mean several drugs.
     named = (record.matched_on if record.matched == "synonym" else record.name for record in evidence.named)
     names = list(dict.fromkeys([*named, *also]))
+    names += before if names else ()
     needed = 1 if _ABOUT_OTHERS.search(question) and not evidence.pairs else 2
     checks = _of_kind("interactions", functions)[:1] if len(names) >= needed else ()
     return [_call(check, question, names) for check in checks]

@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from chat_app.offline.planning.small_talk import without_courtesy
+from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
+from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.shared_risks import RISKS
 from tools.drug_database.names.aliases import aliases
@@ -52,6 +55,18 @@ def taken_out(before: str, rest: str, known: Sequence[str], *, one: bool) -> Seq
     in_order = sorted(known, key=lambda name: (*_likeness(name, rest), before.lower().find(name.lower())))
     alone = len(known) < 2 or IN_PLACE.search(rest) or _likeness(in_order[-1], rest)[0]
     return in_order[-1:] if alone else ()
+
+
+def replaced_medicines(turns: Sequence[Exchange], question: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return the medicines of the question before that ``question``, completed from it, does not name any more.
+
+    The patient may take them beside the new one. One of the same class is an alternative, and left out.
+    """
+    if len(turns) < 2 or question == without_courtesy(turns[-1].question.strip()):
+        return ()
+    named = {record.name for record in evidence.named}
+    before = dict.fromkeys(record.name for record in gather(turns[-2].outputs).named)
+    return tuple(one for one in before if named - {one} == named and not any(_likeness(one, it)[0] for it in named))
 
 
 def _likeness(one: str, other: str) -> tuple[int, int]:

@@ -73,6 +73,11 @@ class EvidenceRecord:
         return self.matched not in {"class", "spelling", "text"}
 
     @property
+    def is_grave(self) -> bool:
+        """True for a contraindication, what to avoid, and a changed dose."""
+        return self.severity in {CONTRAINDICATED, "avoid", "adjust dose"}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All names of the drug, with the one that the question used."""
         return tuple(filter(None, (self.name, self.matched_on, *self.brand_names)))
@@ -169,6 +174,14 @@ class Evidence:
     def medicines(self) -> list[str]:
         """The names of the drugs that the question names, without their classes."""
         return [name for record in self.named for name in record.names]
+
+    def of_the_question(self) -> Evidence:
+        """Return the evidence with only the grave statements on medicines that an earlier question named alone."""
+        named = {*self.medicines, *(name for lookup in self.lookups for name in lookup.also_named)}
+        asked = [pair for pair in self.pairs if not self.named or named.issuperset(pair.names)]
+        others = (replace(pair, said=tuple(one for one in pair.said if one.is_grave), note="") for pair in self.pairs
+                  if pair not in asked)  # fmt: skip
+        return replace(self, pairs=[*asked, *(pair for pair in others if pair.said)])
 
     def contraindicated_alone(self) -> Evidence:
         """Return the evidence with no other statements on pairs than contraindications."""
