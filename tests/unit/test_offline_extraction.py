@@ -278,6 +278,27 @@ def test_a_follow_up_is_completed_from_the_question_before(
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
+        ("dose of the first one?", "dose of labetalol?"),
+        ("is the second one safe in asthma?", "is nifedipine safe in asthma?"),
+        ("Dosis vom letzten?", "Dosis methyldopa?"),
+        ("¿dosis de la segunda?", "¿dosis de nifedipine?"),
+    ],
+)
+def test_a_medicine_is_meant_by_its_place_in_the_answer(second: str, expected: str) -> None:
+    said = "Use labetalol or extended-release nifedipine; methyldopa is an alternative. [1]"
+    first = Exchange("which drug for high blood pressure in pregnancy?", answer=said)
+    assert standalone([first, Exchange(second)], OFFERED)[0] == expected
+    unclear = Exchange(first.question, answer=f"{phrases.CLOSEST}\n\n{said}")
+    assert standalone([unclear, Exchange(second)], OFFERED)[0] != expected
+    assert (
+        standalone([first, Exchange("in the first trimester?")], OFFERED)[0]
+        == f"{first.question[:-1]} in the first trimester?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
         ("and intravenously?", "ondansetron intravenously dose in an adult?"),
         ("what about IV", "ondansetron IV dose in an adult?"),
         ("and IV metformin?", "IV metformin dose in an adult?"),

@@ -73,6 +73,17 @@ _YES: Final = re.compile(
     r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did)|ja|genau|richtig|sí)\b[^?]{0,30}$",
     re.IGNORECASE,
 )
+_LISTED: Final = re.compile(
+    r"\b(?:the (?P<en>first|second|third|last) (?:one|option|choice|drug|medicine|of (?:them|those|these))\b"
+    r"|(?:vo[mn]|de[rmsn]|das|die) (?P<de>erste|zweite|dritte|letzte)\w*(?=\W*$|[,.!?])"
+    r"|(?:el|la|del) (?P<es>primer|segund|tercer|últim)\w*(?=\W*$|[,.!?]))",
+    re.IGNORECASE,
+)
+"""A medicine by its place in the answer before."""
+_PLACES: Final = (
+    ("first", "erste", "primer"), ("second", "zweite", "segund"), ("third", "dritte", "tercer"),
+    ("last", "letzte", "últim"),
+)  # fmt: skip
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 
@@ -126,6 +137,7 @@ class _Conversation:
         else:
             known = Evidence() if on_result and self.result else self.evidence
             readings = _readings(question, before, self.subject, known, self.compared)
+            readings = tuple(dict.fromkeys((*_of_answer(question, self.answer), *readings)))
         return readings if on_result else _with_result(readings, question, self.result)
 
     def add(self, turn: Exchange) -> None:
@@ -155,6 +167,21 @@ def _confirmed(question: str, before: str, answer: str) -> str:
     chosen = next((name for name in names if name.lower() == said), names[0] if names and _YES.match(question) else "")
     misspelt = difflib.get_close_matches(chosen.lower(), re.findall(r"[\w-]+", before.lower()), n=1) if chosen else []
     return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
+
+
+def _of_answer(question: str, answer: str) -> list[str]:
+    """Return ``question`` with the name of the medicine that it means by its place in ``answer``; empty if none."""
+    listed = None if phrases.is_unclear(answer) else _LISTED.search(question)
+    if listed is None:
+        return []
+    found = {
+        name: re.search(rf"\b{re.escape(name)}\b", answer, re.IGNORECASE) for name in label_terms().members_in(answer)
+    }
+    names = sorted((match.start(), name) for name, match in found.items() if match)
+    said = next(filter(None, listed.groups())).lower()
+    place = next(at for at, words in enumerate(_PLACES) if said in words)
+    chosen = names[-1:] if place == len(_PLACES) - 1 else names[place : place + 1]
+    return [f"{_ENDING.sub('', _LISTED.sub(name, question, count=1))}?" for _, name in chosen]
 
 
 def _readings(question: str, before: str, subject: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
