@@ -275,6 +275,12 @@ def test_a_follow_up_is_completed_from_the_question_before(
     assert readings[-1 if expected in second else 0] == expected
 
 
+def test_an_it_of_its_own_sentence_leaves_the_reading_on_the_medicine() -> None:
+    first = Exchange("dose of metformin", outputs=found("metformin"))
+    question = "if it turns out to be ketoacidosis"
+    assert standalone([first, Exchange(question)], OFFERED)[1] == f"metformin, {question}?"
+
+
 @pytest.mark.parametrize(
     ("second", "expected"),
     [

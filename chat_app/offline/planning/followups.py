@@ -212,7 +212,7 @@ def _without_lead(question: str) -> str:
 def _of_subject(question: str, subject: str) -> list[str]:
     """Return the reading of ``question`` that takes only the ``subject`` from the questions before."""
     rest = _without_lead(question)
-    own = not rest or PRONOUN.search(rest) or label_terms().names_any(rest)
+    own = not rest or means_before(rest) or label_terms().names_any(rest)
     return [] if own or not subject else [f"{subject}, {rest}?"]
 
 
