@@ -44,10 +44,11 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
     readings = standalone(turns, [function.name for function in prompt.functions])
     tried = tried_readings(readings, current.outputs)
     question, outputs = tried[-1]
-    if question != readings[-1] and outputs and not _goes_on(current.question, question, gather(outputs)):
+    computed, alone = calculations(prompt.functions, turns)
+    unread = question != readings[-1] and outputs and not alone
+    if unread and not _goes_on(current.question, question, gather(outputs)):
         question, outputs = readings[readings.index(question) + 1], []
     courtesy = "" if current.outputs else small_talk(current.question)
-    computed, alone = calculations(prompt.functions, turns)
     calls = _calls(question, outputs, prompt, turns, computed, alone=alone)
     if not calls and tried[1:] and not is_answered(question, gather(outputs), newest=current.question):
         question, outputs = closest_reading(current.question, tried)
