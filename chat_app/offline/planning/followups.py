@@ -262,7 +262,7 @@ def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
     first = pattern.search(before) if kinds else None
     if first is None:
         return ""
-    # A list goes on with the new word; "A and B" becomes one medicine.
+    # After a comma the new name stays an item of the list; in "A and B" it replaces both names.
     comma = ", " if first["joint"] == ", " else ""
     places = chain([f"{comma}{IN_PLACE.sub('', rest)}"], repeat(""))
     return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"

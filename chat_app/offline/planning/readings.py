@@ -1,4 +1,4 @@
-"""The readings of a follow-up that were searched for, and which of them is answered where none is answered clearly."""
+"""Chooses the reading of a follow-up to answer, if none of those that were searched for has a clear answer."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> li
 def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
-    It is the one of which a quote says most on the last words; the first of equals, which is completed from before.
+    It is the one with the quote that holds most of the last words. Of equal ones it is the first.
     """
     return max(tried, key=lambda each: weight_of_newest(each[0], gather(each[1]), newest=question))
