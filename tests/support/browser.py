@@ -139,9 +139,12 @@ async def choose_models(page: Page, *models: str) -> None:
     await page.locator("#chat-settings-open-modal").click()
     dialog = page.get_by_role("dialog")
     for model in models:
-        await dialog.locator("[cmdk-input]").last.click()
+        box = dialog.locator("[cmdk-input]").last
+        await box.click()
         await dialog.get_by_role("option", name=model).click()
-        # The list closes; what was chosen stays as a badge, which alone is in the dialog then.
+        # The list closes once its box is left; what was chosen stays as a badge, which alone is in the dialog then.
+        await box.focus()
+        await box.blur()
         await expect(dialog.get_by_role("option")).to_have_count(0)
         await expect(dialog.get_by_text(model, exact=True)).to_be_visible()
     await dialog.get_by_role("button", name="Confirm").click()
