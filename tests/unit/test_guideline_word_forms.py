@@ -79,6 +79,16 @@ def test_the_name_of_a_score_is_no_ordinary_word(written: str) -> None:
     assert terms("a child with Graves disease") == ["child", "gravesdiseas", "diseas"]
 
 
+def test_a_prefix_with_a_hyphen_is_the_same_word_as_without() -> None:
+    assert terms("severe pre-eclampsia") == [*terms("severe preeclampsia"), *terms("eclampsia")]
+    assert terms("anti-Xa") == ["anti", "xa"]
+
+
+def test_a_class_without_the_second_name_of_its_score_is_no_ordinary_word() -> None:
+    assert terms("Zirrhose Child C")[1:] == ["childpugh", "c"]
+    assert terms("a dose for my child") == ["dose", "child"]
+
+
 @pytest.mark.parametrize(("form", "word"), [("rose", "rise"), ("fell", "fall"), ("lost", "loss"), ("begun", "begins")])
 def test_irregular_forms_are_one_term(form: str, word: str) -> None:
     assert terms(form) == terms(word)

@@ -282,6 +282,26 @@ def test_an_it_of_its_own_sentence_leaves_the_reading_on_the_medicine() -> None:
 
 
 @pytest.mark.parametrize(
+    "second",
+    [
+        "what bloods do I need to check every year?",
+        "which labs to check and when?",
+        "welche Laborwerte kontrollieren?",
+        "¿efectos adversos?",
+    ],
+)
+def test_a_part_of_a_label_is_asked_of_the_medicine_in_any_words(second: str) -> None:
+    first = Exchange("dose of metformin", outputs=found("metformin"))
+    assert standalone([first, Exchange(second)], OFFERED)[0] == f"{second.rstrip('?')} (metformin)?"
+    assert "(metformin)" not in standalone([first, Exchange("which blood pressure to aim for?")], OFFERED)[0]
+
+
+def test_a_question_of_everyday_words_does_not_replace_the_medicine_as_the_subject() -> None:
+    first, second = Exchange("dose of metformin", outputs=found("metformin")), Exchange("what should we do next then?")
+    assert "metformin, eGFR is 38?" in standalone([first, second, Exchange("eGFR is 38")], OFFERED)
+
+
+@pytest.mark.parametrize(
     ("second", "expected"),
     [
         ("dose of the first one?", "dose of labetalol?"),

@@ -88,6 +88,18 @@ def test_a_group_that_was_not_asked_for_comes_after_all_patients() -> None:
     assert not answer("first drug of plaxia?", pregnant, everyone).startswith(pregnant)
 
 
+def test_a_group_at_greater_risk_is_not_the_only_one_of_which_something_is_said() -> None:
+    of_all = "Zorbistatin can cause plaxia and ulceration, with greater risk in the elderly."
+    use = "Zorbistatin is indicated for plaxia."
+    text = answer("zorbistatin, had plaxia and an ulcer", "Nothing.", warnings=[of_all], indications=[use])
+    assert order(text, of_all, use)
+
+
+@pytest.mark.parametrize(("text", "group"), [("Child-Pugh C", ()), ("Child B", ()), ("my child a dose", ("children",))])
+def test_a_class_of_a_score_names_no_children(text: str, group: tuple[str, ...]) -> None:
+    assert populations_in(text) == group
+
+
 def test_pregnancy_is_among_the_contraindications() -> None:
     sentences = ["Zorbistatin is contraindicated in pregnancy.", "Zorbistatin is contraindicated in liver disease."]
     text = answer("Who must not have zorbistatin?", "Nothing.", contraindications=sentences)

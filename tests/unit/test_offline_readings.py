@@ -16,6 +16,7 @@ from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.planning.calls import plan
 from chat_app.offline.planning.followups import standalone
+from chat_app.offline.planning.readings import closest_reading
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import EvidencePassage
@@ -100,6 +101,22 @@ async def test_what_comes_next_goes_on_from_the_reading_that_was_answered() -> N
     searched, answers = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
     assert searched == ["light for plaxia in pregnancy?", "Starting dose of zorbin, in pregnancy?"]
     assert "Plaxia of the skin" in answers[-1]
+
+
+@pytest.mark.parametrize(
+    ("readings", "chosen"),
+    [
+        (("zorbin dose, heel is sore?", "zorbin, heel is sore?", "heel is sore"), "zorbin, heel is sore?"),
+        (("zorbin dose, value 5?", "zorbin, value 5?"), "zorbin, value 5?"),
+        (("zorbin dose, liver is bad?", "zorbin, liver is bad?"), "zorbin dose, liver is bad?"),
+        (("light for plaxia, heel is sore?", "zorbin, heel is sore?"), "light for plaxia, heel is sore?"),
+    ],
+)
+def test_of_words_that_no_quote_holds_the_subject_is_kept_and_not_the_question(
+    readings: tuple[str, ...], chosen: str
+) -> None:
+    tried = [(one, [ToolOutput(SEARCH.name, json.dumps({"question": one}), passages(one))]) for one in readings]
+    assert closest_reading(readings[0].split(", ")[1].rstrip("?"), tried)[0] == chosen
 
 
 async def test_the_servers_own_search_tries_both_readings_and_stops_at_an_answer() -> None:

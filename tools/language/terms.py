@@ -21,6 +21,8 @@ _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e
 _TOKEN = re.compile(r"[^\W_]+")
 _STAGED = re.compile(r"([a-z]{3,})(\d[a-c]?)")
 """An abbreviation with a stage after it, such as ``ckd3b``."""
+_PREFIXED = re.compile(r"\b(ante|anti|hyper|hypo|inter|intra|multi|peri|post|pre|sub)-([a-z]{3,})")
+"""A word with a prefix that is also written without a hyphen, such as ``pre-eclampsia``."""
 _AFTER_LETTER = re.compile(r"\d(?<=[a-z]\d)")
 _FORM_OF = {form: family for family, forms in word_entries("word_forms").items() for form in forms.split()}
 _SPELLINGS = tuple((re.compile(british), american) for british, american in word_entries("british_spellings").items())
@@ -40,6 +42,8 @@ def clean(text: str) -> str:
 def terms(text: str) -> list[str]:
     """Return the stemmed terms of ``text`` in order, without stop words, for indexing and searching."""
     normal = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+    if "-" in normal:
+        normal = _PREFIXED.sub(r"\1\2 \2", normal)
     stop = word_list("stop")
     tokens = [token for token in _TOKEN.findall(normal) if token not in stop]
     if _AFTER_LETTER.search(normal):
@@ -61,15 +65,21 @@ def _known_abbreviations() -> frozenset[str]:
 
 
 def _with_eponyms(tokens: Sequence[str]) -> list[str]:
-    """Join the first word of an eponym to the second, which stays, too: ``child pugh`` becomes ``childpugh pugh``."""
+    """Put one term in place of the first word of an eponym: ``child pugh`` becomes ``childpugh pugh``.
+
+    The term is the same whatever word follows: ``child c`` becomes ``childpugh c``.
+    """
     names = _eponyms()
-    return [f"{token}{after}" if after in names.get(token, ()) else token for token, after in pairwise((*tokens, ""))]
+    return [
+        f"{token}{names[token][0]}" if after in names.get(token, ()) else token
+        for token, after in pairwise((*tokens, ""))
+    ]
 
 
 @cache
-def _eponyms() -> dict[str, frozenset[str]]:
-    """Return the ordinary words that begin an eponym, each with the words that may follow."""
-    return {name: frozenset(words.split()) for name, words in word_entries("eponyms").items()}
+def _eponyms() -> dict[str, tuple[str, ...]]:
+    """Return the ordinary words that begin an eponym, each with the words that may follow, the usual one first."""
+    return {name: tuple(words.split()) for name, words in word_entries("eponyms").items()}
 
 
 def weight_of(counts: Mapping[str, int], passages: int) -> Weight:

@@ -146,10 +146,11 @@ def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
 
 
 def weight_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
-    """Return the largest weight of the terms of ``newest`` that a quote holds."""
+    """Return the largest weight of the terms of ``newest`` that a quote holds, without numbers."""
     asked, labels = _read(question, evidence, newest)
     quotes = selected(asked, labels, evidence, language_of(newest)).quotes
-    own = (quote.all_held - asked.inherited for quote in quotes)
+    words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
+    own = ((quote.all_held & words) - asked.inherited for quote in quotes)
     return max((sum(asked.weights[place] or 1.0 for place in places) for places in own), default=0.0)
 
 

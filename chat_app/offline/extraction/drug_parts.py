@@ -13,8 +13,10 @@ from typing import Final
 from chat_app.offline import phrases
 from chat_app.offline.reading.evidence import EvidencePassage, EvidenceRecord
 from tools.language.quotable_units import term_set
+from tools.language.vocabulary.clinical_vocabulary import translations
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.populations import YOUNG, Population
+from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
 PRODUCTS: Final = "products"
@@ -72,6 +74,8 @@ HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxe
 """Sections on the harm a medicine may do; statements on a pair of medicines are quoted from them."""
 CAUTIONS: Final = HARMS - {"interactions"}
 """Sections on patients who must not have a medicine, or need care with it."""
+_CHECKS: Final = "blood laboratory test value frequency interval often daily weekly monthly annually"
+"""Words for what is checked and when. Beside a part they name no subject."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 
@@ -101,9 +105,13 @@ def words_of_use(question: str) -> frozenset[str]:
 
 
 def only_parts(text: str) -> bool:
-    """Return whether ``text`` has only words that name parts of a record or a label, or that ask."""
-    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), ASKING, *word_list("asking")]))
-    return bool(term_set(text)) and term_set(text) <= known
+    """Return whether ``text`` has only words that name parts of a record or a label, or that ask, in any language."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), ASKING, _CHECKS, *word_list("asking")]))
+    for meant in translations(words, language_of(text)):
+        if any(term_set(one) <= known for one in meant.terms):
+            words[meant.start : meant.end] = [""] * (meant.end - meant.start)
+    return bool(term_set(text)) and term_set(" ".join(words)) <= known
 
 
 def label_passages(record: EvidenceRecord, language: Language = "en") -> list[EvidencePassage]:

@@ -16,6 +16,12 @@ _AGED: Final = re.compile(r"\b(?:year|month|week)s?[ -]old\b|\b\w+jährig", re.I
 """An age, also one in words ("nine-year-old"), which ``patient_age`` does not read: then no group counts as another."""
 _LISTED: Final = re.compile(r",[^,.;:]*(?=, (?:or|and|oder|und|o|y) )", re.IGNORECASE)
 """An inner item of an enumeration, which does not tell to whom a text applies."""
+_EMPHASIZED: Final = re.compile(
+    r"\b(?:especially|particularly|notably|including|above all"
+    r"|(?:greater|greatest|higher|highest|increased|more|most) (?:[\w-]+ ){0,2}in)\b[^.;:]*",
+    re.IGNORECASE,
+)
+"""Those to whom a text applies above all, as in "with greater risk in the elderly"."""
 
 
 def fits_group(question: Question, unit: Unit, section: str) -> float:
@@ -26,7 +32,7 @@ def fits_group(question: Question, unit: Unit, section: str) -> float:
     """
     text = f"{unit.heading} {unit.text}"
     named = question.names_group(f"{section} {text}")
-    group = 1.0 if named else question.on_group(_LISTED.sub("", text))
+    group = 1.0 if named else question.on_group(_EMPHASIZED.sub("", _LISTED.sub("", text)))
     if _AGED.search(question.text) and patient_age(question.text) is None:
         return max(group, 0.0)
     if unit.table and not _PATIENT_COLUMN.search(" ".join(unit.table.header[:1])):

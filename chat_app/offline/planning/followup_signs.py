@@ -115,7 +115,7 @@ def states_more(question: str) -> bool:
 
 def asks_part(question: str) -> bool:
     """Return whether ``question`` only asks for a part of a record or label, or for a dose in some patients."""
-    asked, *patients = re.split(rf"\b{PREPOSITIONS}", question, maxsplit=1, flags=re.IGNORECASE)
+    asked, *patients = re.split(rf"\b{PREPOSITIONS}(?=.*\w)", question, maxsplit=1, flags=re.IGNORECASE)
     if patients and (may_be_medicine(patients[0]) or not _DOSE.search(asked)):
         return False
     return only_parts(asked)

@@ -155,8 +155,13 @@ class _Conversation:
         if names:
             self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
-        elif not self.subject or (self.last == question and length(question) > MOST_EMPTY_TERMS):
+        elif not self.subject or (self.last == question and _has_subject(question)):
             self.subject = _ENDING.sub("", self.last)
+
+
+def _has_subject(question: str) -> bool:
+    """Return whether ``question`` says enough to be the subject of those after it."""
+    return length(question) > MOST_EMPTY_TERMS and has_uncommon_word(question)
 
 
 def _confirmed(question: str, before: str, answer: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from chat_app.offline.composition.compose import weight_of_newest
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
+from tools.language.terms import terms
 
 
 def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
@@ -22,6 +23,11 @@ def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> li
 def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
-    It is the one with the quote that holds most of the last words. Of equal ones it is the first.
+    It is the one with the quote that holds most of the last words, of equal ones the first. If no quote holds any of
+    them, it is the one that takes only the subject from the question before.
     """
-    return max(tried, key=lambda each: weight_of_newest(each[0], gather(each[1]), newest=question))
+    weights = [weight_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
+    if any(weights):
+        return tried[weights.index(max(weights))]
+    completed, own = set(terms(tried[0][0])), set(terms(question))
+    return next((each for each in tried[1:] if own < set(terms(each[0])) <= completed), tried[0])

@@ -22,7 +22,7 @@ _ORDINAL: Final = (
     r"|primer|segundo|tercer|último)"
 )
 _WORDS: Final[dict[Population, str]] = {
-    "children": r"\b(?:child(?:ren|hood)?(?![-–\s]+(?:pugh|turcotte))|kids?|toddlers?|boys?|girls?"
+    "children": r"\b(?:child(?:ren|hood)?(?![-–\s]+(?:pugh|turcotte|(?-i:A\b)|[bc]\b))|kids?|toddlers?|boys?|girls?"
     r"|pa?ediatric\w*|(?:klein|schul)?kind(?:er[ns]?|es(?:alters?)?)"
     r"|(?:ein(?:em)?|das|dem|beim) kind|niñ[oa]s?|pediátric[oa]s?)\b"
     rf"|{_AGE_UNDER_18}",
