@@ -257,6 +257,17 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "mum read about montelukast, wants to add it",
             "how much prednisolone, mum read about montelukast, wants to add it?",
         ),
+        ("82F, eGFR 20, on gabapentin", ("gabapentin",), "what dose", "what dose (gabapentin, 82f, egfr 20)?"),
+        ("gabapentin, eGFR 20", ("gabapentin",), "dose if eGFR 50", "dose if eGFR 50 (gabapentin)?"),
+        ("doxycycline in pregnancy", ("doxycycline",), "dose?", "dose (doxycycline, pregnancy)?"),
+        (
+            "lithium and indapamide, level 1.9",
+            ("lithium", "indapamide"),
+            "what about ramipril instead of the indapamide, safer?",
+            "lithium and ramipril, safer, level 1.9?",
+        ),
+        ("INR 8 on warfarin, no bleeding", ("warfarin",), "and if bleeding", "INR 8 on warfarin, if bleeding?"),
+        ("bleeding on apixaban", ("apixaban",), "we don't have that", "bleeding on apixaban, we don't have that?"),
         ("INR 9 on warfarin", ("warfarin",), "rash since this week", "INR 9 on warfarin, rash since this week?"),
         ("simvastatin 40", ("simvastatin",), "amlodipine added", "simvastatin 40, amlodipine added?"),
         (

@@ -12,32 +12,28 @@ import difflib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.extraction.opposite_sides import opposite_of
 from chat_app.offline.planning.followup_signs import (
     LEAD,
     MOST_EMPTY_TERMS,
     PREPOSITION,
-    PREPOSITIONS,
     PRONOUN,
     asks_dose,
     asks_part,
     form_words,
     has_uncommon_word,
-    is_medicine,
     is_short,
     is_whole,
     length,
     means_before,
-    possible_names,
     refers_back,
     states_more,
 )
-from chat_app.offline.planning.medicines_before import BESIDE, IN_PLACE, subjects, taken_out
+from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.readings import closest_reading, tried_readings
+from chat_app.offline.planning.replacements import replaced
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
@@ -45,9 +41,9 @@ from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
-from tools.language.vocabulary.common_words import LANGUAGES, is_ordinary
-from tools.language.vocabulary.patient_values import value_names, with_new_values, with_told_values
-from tools.language.vocabulary.populations import populations_in
+from tools.language.vocabulary.common_words import LANGUAGES
+from tools.language.vocabulary.patient_values import other_values, value_names, with_new_values, with_told_values
+from tools.language.vocabulary.populations import NAMED, populations_in
 
 _COMPARES: Final = re.compile(
     r"\b(?:which|what|welche[rs]?|was|cuál(?:es)?)(?: \w+){0,3}? (?:safer|better|stronger|weaker|cheaper|faster|longer"
@@ -56,9 +52,10 @@ _COMPARES: Final = re.compile(
     re.IGNORECASE,
 )
 """Compares the medicines of the questions before."""
-_JOINT: Final = r"\b(?:in|for|of|with|to)\b"
 _STATE: Final = re.compile(
-    r"\b(?:if|when) it (?:\w+ )?(?:was|were|drops?|falls?|rises?|goes|gets|grew|climbs?|becomes|stays)\b"
+    r"\b(?:if|when) (?:it|they) (?:\w+ )?"
+    r"(?:was|were|are|drops?|falls?|rises?|go(?:es)?|gets?|grew|climbs?|becomes?|stays?)\b"
+    r"|\bwe (?:\w+['’]?t )?(?:have|got|stock) (?:it|that|this)\b"
     r"|\bit(?:['’]?s| is) (?:(?:about|just|now|only) )?\d"
     r"|\b(?:after|before) (?:that|this)(?! \w)",
     re.IGNORECASE,
@@ -239,42 +236,20 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
             return f"{PRONOUN.sub(' and '.join(known), rest, count=1)}?"
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and not states_more(rest) and (asks_part(rest) or asks_dose(rest)):
-        return f"{rest} ({' '.join([', '.join(known), *form_words(before)])})?"
+        return f"{rest} ({', '.join([' '.join([', '.join(known), *form_words(before)]), *_patient(before, rest)])})?"
     renewed = with_new_values(before, rest)
     words = [term for term in terms(rest) if not term.isdecimal()]
     if renewed != before and len(terms(value_names(rest))) + 1 >= len(words):
         return f"{renewed}?"
-    if replaced := _replaced(renewed, rest, known):
-        return replaced
+    if replacing := replaced(renewed, rest, known):
+        return replacing
     before = renewed
     return f"{before}{' ' if PREPOSITION.match(rest) else ', '}{rest}?" if rest else before
 
 
-def _replaced(before: str, rest: str, known: Sequence[str]) -> str:
-    """Return ``before`` with ``rest`` in place of words of its kind; empty if it has none."""
-    kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if PREPOSITION.match(rest) else []
-    if other_use := _other_use(before, rest):
-        kinds.append(other_use)
-    elif is_short(rest) and is_medicine(BESIDE.sub("", rest)) and not states_more(rest):
-        one = sum(not is_ordinary(word) for word in possible_names(rest)) == 1
-        kinds += map(re.escape, taken_out(before, rest, known, one=one))
-    if form_words(rest):
-        kinds += map(re.escape, form_words(before))
-    if other_side := opposite_of(rest):
-        kinds.append(rf"(?:{other_side.pattern})[\w-]*")
-    joint = rf"(?:{_JOINT} )?" if re.match(rf"{_JOINT}|{PREPOSITIONS}", rest, re.IGNORECASE) else ""
-    pattern = re.compile(rf"(?P<joint>(?:,|\band|\bor) )?{joint}(?:{'|'.join(kinds)})", re.IGNORECASE)
-    first = pattern.search(before) if kinds else None
-    if first is None:
-        return ""
-    # After a comma the new name stays an item of the list; in "A and B" it replaces both names.
-    comma = ", " if first["joint"] == ", " else ""
-    places = chain([f"{comma}{IN_PLACE.sub('', rest)}"], repeat(""))
-    return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"
-
-
-def _other_use(before: str, rest: str) -> str:
-    """Return a pattern for the use of a medicine in ``before`` if ``rest`` names another use; otherwise empty."""
-    use = rf"\bfor\b(?:(?! {PREPOSITIONS})[^,;:])*"
-    asked = re.match(r"for\b", rest, re.IGNORECASE) and not populations_in(rest) and not value_names(rest)
-    return use if asked and not label_terms().members_in(rest) and re.search(use, before, re.IGNORECASE) else ""
+def _patient(before: str, rest: str) -> list[str]:
+    """Return the patient's values and groups that ``before`` tells and ``rest`` does not tell anew."""
+    groups = () if populations_in(rest) else populations_in(before)
+    values = other_values(before, rest)
+    named = [match[0] for group in groups if (match := NAMED[group].search(before))]
+    return [*values, *(name for name in named if not any(name in value for value in values))]

@@ -243,10 +243,15 @@ def with_new_values(question: str, added: str) -> str:
     return question
 
 
+def other_values(told: str, question: str) -> list[str]:
+    """Return the patient's values that ``told`` states, of quantities of which ``question`` states none."""
+    given = {value.quantity for value in _values(question)}
+    return [f"{value.name}{value.said}" for value in _values(told) if value.quantity not in given]
+
+
 def with_told_values(question: str, told: str) -> str:
     """Return ``question`` with the values of ``told``, which replace its own values of the same quantities."""
-    given = {value.quantity for value in _values(question)}
-    more = ", ".join(f"{value.name}{value.said}" for value in _values(told) if value.quantity not in given)
+    more = ", ".join(other_values(told, question))
     renewed = with_new_values(question, told)
     return f"{renewed} ({more})" if renewed and more else renewed or more
 
