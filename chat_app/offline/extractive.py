@@ -15,7 +15,7 @@ from chat_app.offline.composition.compose import compose, is_answered
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
-from chat_app.offline.planning.followups import standalone
+from chat_app.offline.planning.followups import since_last_subject, standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines, subjects
 from chat_app.offline.planning.readings import closest_reading, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
@@ -30,7 +30,7 @@ from tools.language.quotable_units import sentences
 
 async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
     """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
-    turns = exchanges(prompt.items)
+    turns = since_last_subject(exchanges(prompt.items))
     asked = turns[-1].question if turns else ""
     async for step in _steps(turns, prompt, search):
         yield _formatted(step, asked, prompt.format) if isinstance(step, Answer) else step

@@ -97,6 +97,13 @@ async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once
     assert searched == ["How is plaxia treated?"]
 
 
+@pytest.mark.parametrize("opening", ["new patient: ", "ok, different question, ", "anderes Thema: ", "otro caso: "])
+async def test_another_subject_that_is_announced_takes_nothing_from_the_questions_before(opening: str) -> None:
+    searched, answers = await conversation("Starting dose of zorbin?", f"{opening}light for plaxia?", "and pregnant?")
+    assert searched == ["light for plaxia, pregnant?"]
+    assert not any("Zorbin" in answer for answer in answers[1:])
+
+
 async def test_what_comes_next_goes_on_from_the_reading_that_was_answered() -> None:
     searched, answers = await conversation("Starting dose of zorbin?", "light for plaxia?", "and in pregnancy?")
     assert searched == ["light for plaxia in pregnancy?", "Starting dose of zorbin, in pregnancy?"]

@@ -145,13 +145,14 @@ def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
     return selected(asked, labels, evidence, language_of(newest)).answers
 
 
-def weight_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
-    """Return the largest weight of the terms of ``newest`` that a quote holds, without numbers."""
+def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
+    """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count."""
     asked, labels = _read(question, evidence, newest)
     quotes = selected(asked, labels, evidence, language_of(newest)).quotes
     words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
-    own = ((quote.all_held & words) - asked.inherited for quote in quotes)
-    return max((sum(asked.weights[place] or 1.0 for place in places) for places in own), default=0.0)
+    weights = {place: asked.weights[place] or 1.0 for place in words - asked.inherited}
+    held = (sum(weights[place] for place in quote.all_held & weights.keys()) for quote in quotes)
+    return max(held, default=0.0) / (sum(weights.values()) or 1.0)
 
 
 def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, list[EvidencePassage]]:

@@ -34,7 +34,7 @@ from chat_app.offline.planning.followup_signs import (
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.readings import closest_reading, tried_readings
 from chat_app.offline.planning.replacements import replaced
-from chat_app.offline.planning.small_talk import small_talk, without_courtesy
+from chat_app.offline.planning.small_talk import begins_anew, small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
@@ -83,6 +83,12 @@ _PLACES: Final = (
 )  # fmt: skip
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
+
+
+def since_last_subject(turns: Sequence[Exchange]) -> Sequence[Exchange]:
+    """Return the ``turns`` since the last one that says it is on another patient or subject."""
+    anew = [at for at, turn in enumerate(turns) if begins_anew(turn.question)]
+    return turns[anew[-1] :] if anew else turns
 
 
 def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str, ...]:
@@ -152,7 +158,9 @@ class _Conversation:
         if names:
             self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
-        elif not self.subject or (self.last == question and _has_subject(question)):
+        elif not self.subject or (
+            self.last == question and _has_subject(question) and not phrases.is_unclear(turn.answer)
+        ):
             self.subject = _ENDING.sub("", self.last)
 
 
@@ -196,7 +204,7 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         return (question,)
     if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
         return (f"{_without_lead(question)} ({', '.join(compared)})?",)
-    known = subjects(before, evidence)
+    known = tuple(name for name in subjects(before, evidence) if not _is_asked_for(name, before))
     if before and (refers_back(question) or asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
@@ -204,6 +212,13 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         alone = [question] if length(question) > 1 or has_uncommon_word(question) else []
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *alone)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
+
+
+def _is_asked_for(name: str, question: str) -> bool:
+    """Return whether ``question`` asks which medicine of the class ``name`` to give: "which oral anticoagulant"."""
+    asks = r"\b(?:which|what|welche[mnrs]?|was für(?: ein\w*)?|qué|cuál)(?: [\w-]+)?"
+    asked = re.search(rf"{asks} {re.escape(name)}", question, re.IGNORECASE)
+    return asked is not None and bool(label_terms().group_named(name))
 
 
 def _without_lead(question: str) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from chat_app.offline.composition.compose import weight_of_newest
+from chat_app.offline.composition.compose import share_of_newest
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.terms import terms
+
+_OWN: Final = 0.5
+"""Minimum share of a question that must be held for it to be meant without those before it."""
 
 
 def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
@@ -23,11 +27,12 @@ def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> li
 def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
-    It is the one with the quote that holds most of the last words, of equal ones the first. If no quote holds any of
-    them, it is the one that takes only the subject from the question before.
+    It is the one with the quote that holds most of the last words, of equal ones the first; that of the question as it
+    is must hold half of them. If none holds any, it is the one that takes only the subject from the question before.
     """
-    weights = [weight_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
-    if any(weights):
-        return tried[weights.index(max(weights))]
+    shares = [share_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
+    shares = [0.0 if tried[at][0] == question and share < _OWN else share for at, share in enumerate(shares)]
+    if any(shares):
+        return tried[shares.index(max(shares))]
     completed, own = set(terms(tried[0][0])), set(terms(question))
     return next((each for each in tried[1:] if own < set(terms(each[0])) <= completed), tried[0])

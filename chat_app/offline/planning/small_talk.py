@@ -23,11 +23,12 @@ _ANSWERS: Final[Mapping[str, str]] = {
     "greeting": phrases.GREETING,
     "agreement": phrases.NEXT,
     "interjection": phrases.NEXT,
+    "anew": phrases.NEXT,
 }
 """The answer to each kind. A message of several kinds gets the first of their answers."""
 _WHOLE: Final = frozenset({"about", "why"})
 """Kinds that are small talk only if the message says nothing else."""
-_STRONG: Final = frozenset({"thanks", "greeting", "interjection"})
+_STRONG: Final = frozenset({"thanks", "greeting", "interjection", "anew"})
 """Kinds after which a question needs no punctuation. Other phrases, such as "good", may be its first word."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _PUNCTUATION: Final = re.compile(r"\s*(?:[,.;:!?…–—-]|\n|$)")
@@ -51,6 +52,11 @@ def small_talk(message: str) -> str:
 def without_courtesy(message: str) -> str:
     """Return ``message`` without a greeting, thanks or an interjection before a question."""
     return _opening(message)[1] or message
+
+
+def begins_anew(message: str) -> bool:
+    """Return whether ``message`` says that it is on another patient or subject than those before."""
+    return any("anew" in kinds for kinds in _opening(message)[0])
 
 
 @cache
