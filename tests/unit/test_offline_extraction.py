@@ -258,6 +258,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "how much prednisolone, mum read about montelukast, wants to add it?",
         ),
         ("82F, eGFR 20, on gabapentin", ("gabapentin",), "what dose", "what dose (gabapentin, 82f, egfr 20)?"),
+        ("gabapentin, eGFR 20", ("gabapentin",), "is it safe?", "is gabapentin safe (egfr 20)?"),
         ("gabapentin, eGFR 20", ("gabapentin",), "dose if eGFR 50", "dose if eGFR 50 (gabapentin)?"),
         ("doxycycline in pregnancy", ("doxycycline",), "dose?", "dose (doxycycline, pregnancy)?"),
         (

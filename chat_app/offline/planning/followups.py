@@ -248,10 +248,10 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     before = _ENDING.sub("", before)
     if means_before(rest) and not (known and _STATE.search(question)):
         if known:
-            return f"{PRONOUN.sub(' and '.join(known), rest, count=1)}?"
+            return _of_patient(PRONOUN.sub(" and ".join(known), rest, count=1), [], before)
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and not states_more(rest) and (asks_part(rest) or asks_dose(rest)):
-        return f"{rest} ({', '.join([' '.join([', '.join(known), *form_words(before)]), *_patient(before, rest)])})?"
+        return _of_patient(rest, [" ".join([", ".join(known), *form_words(before)])], before)
     renewed = with_new_values(before, rest)
     words = [term for term in terms(rest) if not term.isdecimal()]
     if renewed != before and len(terms(value_names(rest))) + 1 >= len(words):
@@ -262,9 +262,10 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     return f"{before}{' ' if PREPOSITION.match(rest) else ', '}{rest}?" if rest else before
 
 
-def _patient(before: str, rest: str) -> list[str]:
-    """Return the patient's values and groups that ``before`` tells and ``rest`` does not tell anew."""
-    groups = () if populations_in(rest) else populations_in(before)
-    values = other_values(before, rest)
+def _of_patient(asked: str, names: Sequence[str], before: str) -> str:
+    """Return ``asked`` with ``names``, and with the patient's values and groups that only ``before`` tells."""
+    groups = () if populations_in(asked) else populations_in(before)
+    values = other_values(before, asked)
     named = [match[0] for group in groups if (match := NAMED[group].search(before))]
-    return [*values, *(name for name in named if not any(name in value for value in values))]
+    told = [*names, *values, *(name for name in named if not any(name in value for value in values))]
+    return f"{asked} ({', '.join(told)})?" if told else f"{asked}?"
