@@ -257,6 +257,8 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "mum read about montelukast, wants to add it",
             "how much prednisolone, mum read about montelukast, wants to add it?",
         ),
+        ("Verapamil 80", ("Verapamil",), "und er nimmt noch Bisoprolol", "Verapamil 80, er nimmt noch Bisoprolol?"),
+        ("Sertralin 50", ("Sertralin",), "hat er vergessen, weiter?", "Sertralin 50, hat er vergessen, weiter?"),
         ("82F, eGFR 20, on gabapentin", ("gabapentin",), "what dose", "what dose (gabapentin, 82f, egfr 20)?"),
         ("gabapentin, eGFR 20", ("gabapentin",), "is it safe?", "is gabapentin safe (egfr 20)?"),
         ("gabapentin, eGFR 20", ("gabapentin",), "dose if eGFR 50", "dose if eGFR 50 (gabapentin)?"),
@@ -1290,7 +1292,7 @@ def test_rows_on_other_medicines_are_left_out() -> None:
 def test_what_follows_on_the_asked_medicine_is_about_it_until_another_is_named() -> None:
     told = "Metformin is started low.\nThe dose is raised weekly.\nEmpagliflozin is added as well.\nIts dose is fixed."
     question = read_question("dose of metformin", subjects=["metformin"], medicines=["metformin"])
-    passages = [EvidencePassage(told), EvidencePassage("A dose is missed now and then.")]
+    passages = [EvidencePassage(told), EvidencePassage("A dose is late now and then.")]
     assert [each.is_aside for each in scored(question, passages)] == [False, False, True, True]
 
 
@@ -1302,12 +1304,12 @@ def test_what_names_another_medicine_without_a_stem_is_not_about_the_asked_one()
 
 
 def test_what_names_another_medicine_of_the_asked_ones_class_is_not_about_it() -> None:
-    told = "SGLT2 inhibitors\nEmpagliflozin is halved at 80 years.\nDehydration is seen at 80 years.\nA dose is missed."
+    told = "SGLT2 inhibitors\nEmpagliflozin is halved at 80 years.\nDehydration is seen at 80 years.\nA dose is late."
     question = read_question(
         "halve it at 80 years", subjects=["canagliflozin", "SGLT2 inhibitor"], medicines=["canagliflozin"]
     )
     kept = [each.unit.text for each in scored(question, [EvidencePassage(told)]) if not each.is_aside]
-    assert kept == ["Dehydration is seen at 80 years.", "A dose is missed."]
+    assert kept == ["Dehydration is seen at 80 years.", "A dose is late."]
 
 
 @pytest.mark.parametrize(

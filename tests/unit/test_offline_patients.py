@@ -75,6 +75,15 @@ def test_what_is_said_of_an_asked_group_comes_before_the_usual_dose() -> None:
     assert order(text, pregnant, usual)
 
 
+def test_a_plain_dose_is_that_of_the_section_and_not_of_a_missed_one() -> None:
+    missed = "A missed dose of zorbistatin is taken on the same day, within 6 hours."
+    usual, renal = "For plaxia give zorbistatin 5 mg twice daily.", "No dose adjustment of zorbistatin at 15 mL/min."
+    plain = answer("zorbistatin dose?", missed, dosage=[usual], renal_dosing=[renal])
+    assert order(plain, usual, renal)
+    assert missed not in plain
+    assert missed in answer("missed dose of zorbistatin", missed, dosage=[usual], renal_dosing=[renal])
+
+
 def test_of_one_group_nothing_is_quoted_for_another() -> None:
     pregnant = "Treat a plaxia attack in pregnancy at once with oxygen."
     child = "Children with a plaxia attack are given oxygen and zorbium."

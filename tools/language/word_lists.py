@@ -14,6 +14,7 @@ WordList = Literal[
     "negations",
     "ordinal_markers",
     "organisations",
+    "patient_verbs",
     "qualifiers",
     "stop",
 ]

@@ -6,11 +6,13 @@ whether it is about the patient and the medicine of the question. Terms are give
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from chat_app.offline.extraction.about_document import is_about_document
-from chat_app.offline.extraction.drug_parts import PATIENTS_OF
+from chat_app.offline.extraction.drug_parts import PATIENTS_OF, section_terms
 from chat_app.offline.extraction.opposite_sides import contradicts
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
@@ -20,6 +22,13 @@ from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, squeeze, term_set, units
 from tools.language.vocabulary.patient_values import fits_patient
 from tools.language.vocabulary.populations import names_children
+
+_MISSED: Final = term_set("missed skipped forgot forgotten")
+_MISSED_DOSE: Final = re.compile(
+    r"\b(?:missed|skipped|forgotten) (?:\w+ )?doses?\b|\bmiss(?:es)? (?:a|the|one) (?:\w+ )?dose\b"
+    r"|\bdoses? (?:is|are|was|were) (?:missed|skipped|forgotten)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,7 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
                 key not in seen
                 and not is_about_document(question.text, unit, passage)
                 and not _is_on_other_patients(question, unit, passage, above)
+                and not _is_on_missed_dose(question, unit)
             ):
                 seen.add(key)
                 found.append(_candidate(question, unit, passage, len(found), above))
@@ -76,6 +86,9 @@ def _candidate(question: Question, unit: Unit, passage: EvidencePassage, place: 
     own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
     # The header of its column may be the word without which a number tells nothing.
     own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
+    if passage.part in question.sections:
+        # All of a section on dosage is about the dose; a sentence that has the word is no better.
+        own |= headed & question.held(section_terms(passage.part))
     if fits:
         own |= question.bounded_terms(" | ".join(cells))
     first = question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset[int]()
@@ -177,6 +190,16 @@ def _named(names: Sequence[frozenset[str]], text: str) -> bool:
 def _above(unit: Unit, passage: EvidencePassage) -> str:
     table = unit.table.text if unit.table else ""
     return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
+
+
+def missed_terms(question: Question) -> frozenset[int]:
+    """Return the terms of a question about a missed dose. A usual dose does not answer it."""
+    return question.held(_MISSED)
+
+
+def _is_on_missed_dose(question: Question, unit: Unit) -> bool:
+    """Return whether a unit says what to do after a missed dose, of which the question does not speak."""
+    return _MISSED_DOSE.search(unit.text) is not None and not missed_terms(question)
 
 
 def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassage, above: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 from typing import Final
 
 from chat_app.offline import phrases
@@ -96,6 +97,12 @@ def asked_sections(question: str, but: Collection[str] = ()) -> frozenset[str]:
         named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
+
+
+@cache
+def section_terms(part: str) -> frozenset[str]:
+    """Return the terms that ask for a section of a label."""
+    return term_set(_LABEL.get(part, ""))
 
 
 def words_of_use(question: str) -> frozenset[str]:

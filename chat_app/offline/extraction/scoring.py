@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from chat_app.offline.extraction.candidates import (
     Candidate,
     fits_and_misfits,
+    missed_terms,
     names_any,
     names_others,
     places_on_other_drugs,
@@ -25,7 +26,7 @@ from chat_app.offline.extraction.directions import read_directions
 from chat_app.offline.extraction.patient_groups import fits_group
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
-from tools.language.quotable_units import ordered_terms, term_set
+from tools.language.quotable_units import ordered_terms
 from tools.language.vocabulary.opposites import opposes
 from tools.language.vocabulary.populations import names_children
 
@@ -85,8 +86,6 @@ _INHERITED: Final = 0.5
 """Factor for the weight of a term that only earlier questions of the conversation contain."""
 _OPENING: Final = 3
 """Number of terms with which a unit opens."""
-_MISSED: Final = term_set("missed skipped forgot forgotten")
-"""Terms of a question about a missed dose. A usual dose does not answer it."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         return False
     if question.beyond_names and question.beyond_names.isdisjoint(each.all_held | each.near):
         return False
-    missed = question.held(_MISSED)
+    missed = missed_terms(question)
     if missed and missed.isdisjoint(each.all_held):
         return False
     if len(shares) < 2:

@@ -110,10 +110,13 @@ def _quotes(
 ) -> tuple[Scored, ...]:
     """Return the best of the units ``sharing`` terms with the question, each with the units it needs."""
     ranked = sorted(sharing, key=lambda each: -each.score)
-    # If a medicine is asked about, units with bounds that fit the patient come first if they score well enough.
+    # If a medicine is asked about, units with bounds that fit the patient come first if they score well enough, then
+    # those of an asked section that hold as much of the question as any.
     fitting = {each.place for each in ranked if question.subjects and each.fits}
     enough = next((each for each in ranked if each.place in fitting), ranked[0]).score - room.worse
-    ranked.sort(key=lambda each: each.place not in fitting or each.score < enough)
+    most = max(each.held for each in ranked)
+    asked = {each.place for each in ranked if each.passage.part in question.sections and each.held == most}
+    ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.place not in asked))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0

@@ -31,7 +31,7 @@ PRONOUN: Final = re.compile(
     r"(?: (?:drugs?|medicines?|medications?|class|agents?))?\b|\bthe (?:drug|medicine|medication|same|former|latter)\b",
     re.IGNORECASE,
 )
-_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his)\b", re.IGNORECASE)
+_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm)\b", re.IGNORECASE)
 """A pronoun for the patient of the question before."""
 _GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
 """Words that relate a question to the subject of the one before."""
@@ -50,7 +50,7 @@ _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{PREPOSITI
 PREPOSITION: Final = re.compile(rf"^\s*{PREPOSITIONS}", re.IGNORECASE)
 _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IGNORECASE)
 """Parts of a label that only medicines have; other parts may be asked for without meaning the medicine before."""
-_FINITE: Final = word_list("finite_verbs")
+_VERBS_OF_PATIENTS: Final = word_list("finite_verbs") | word_list("patient_verbs")
 _MOST_SHORT_TERMS: Final = 5
 MOST_EMPTY_TERMS: Final = 2
 """Maximum number of terms of a clause that does not name a subject."""
@@ -74,8 +74,10 @@ def is_whole(question: str) -> bool:
 
 
 def form_words(text: str) -> list[str]:
-    """Return the words of ``text`` that name a form or route."""
-    return [word for word in text.split() if is_form_word(fold_name(word))]
+    """Return the words of ``text`` that name a form or route; the German pronoun "er" is no "ER"."""
+    language = language_of(text)
+    words = (word for word in text.split() if word.isupper() or not is_function_word(word.lower(), language))
+    return [word for word in words if is_form_word(fold_name(word))]
 
 
 def refers_back(question: str) -> bool:
@@ -109,7 +111,7 @@ def states_more(question: str) -> bool:
     """Return whether ``question`` asks nothing, and only tells more about the patient of the question before."""
     if _ASKING.search(question):
         return False
-    said = not _FINITE.isdisjoint(fold_name(question).split())
+    said = not _VERBS_OF_PATIENTS.isdisjoint(re.findall(r"[^\W\d_]+", question.lower()))
     return said or _PATIENT.match(question) is not None
 
 

@@ -19,7 +19,8 @@ from tools.language.folding import fold_name
 
 ADDED: Final = re.compile(
     r"\b(?:add(?:s|ed|ing)?|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*"
-    r"|at the same time|zusammen|gleichzeitig|zusätzlich|auch|dazu|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b"
+    r"|at the same time|noch(?! (?:nicht|nie|mal|einmal|immer|kein))|zusammen|gleichzeitig|zusätzlich|auch|dazu"
+    r"|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b"
     r"|^\s*(?:with|plus|alongside|mit|con)\b",
     re.IGNORECASE,
 )

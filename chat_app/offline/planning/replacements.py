@@ -48,11 +48,11 @@ def replaced(before: str, rest: str, known: Sequence[str]) -> str:
         kinds.append(other_use)
     elif is_short(rest) and is_medicine(BESIDE.sub("", rest)) and not states_more(rest):
         one = sum(not is_ordinary(word) for word in possible_names(rest)) == 1
-        kinds += map(re.escape, taken_out(before, rest, known, one=one))
+        kinds += (rf"\b{re.escape(name)}" for name in taken_out(before, rest, known, one=one))
     if denial := _denial(before, rest):
         kinds.append(denial)
     if form_words(rest):
-        kinds += map(re.escape, form_words(before))
+        kinds += (rf"\b{re.escape(word)}\b" for word in form_words(before))
     if other_side := opposite_of(rest):
         kinds.append(rf"(?:{other_side.pattern})[\w-]*")
     joint = rf"(?:{_JOINT} )?" if re.match(rf"{_JOINT}|{PREPOSITIONS}", rest, re.IGNORECASE) else ""

@@ -31,6 +31,7 @@ from tools.drug_database.names.spelling import ENOUGH, PERHAPS, Spelling, closen
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.text_language import language_of
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8
@@ -157,7 +158,16 @@ def read(index: NameIndex, question: TypedQuery) -> Reading:
         return _NOTHING
     if members := _class_at_end(index, question):
         return Reading(members)
-    return _as_one_name(index, question) or _as_question(index, question)
+    return _in_its_language(index, question, _as_one_name(index, question) or _as_question(index, question))
+
+
+def _in_its_language(index: NameIndex, question: TypedQuery, reading: Reading) -> Reading:
+    """Leave out the meanings that an abbreviation does not have in the language of ``question``."""
+    known = {one.on: aliases().name(one.on) for one in reading.candidates if one.how == "synonym"}
+    language = language_of(question.whole)
+    meant = {on: alias.foreign[language] for on, alias in known.items() if alias and language in alias.foreign}
+    fitting = (one for one in reading.candidates if meant.get(one.on) in {None, index.generics[one.entry]})
+    return reading._replace(candidates=tuple(fitting)) if meant else reading
 
 
 def _as_one_name(index: NameIndex, question: TypedQuery) -> Reading | None:
