@@ -267,5 +267,5 @@ def _of_patient(asked: str, names: Sequence[str], before: str) -> str:
     groups = () if populations_in(asked) else populations_in(before)
     values = other_values(before, asked)
     named = [match[0] for group in groups if (match := NAMED[group].search(before))]
-    told = [*names, *values, *(name for name in named if not any(name in value for value in values))]
-    return f"{asked} ({', '.join(told)})?" if told else f"{asked}?"
+    told = [one for one in (*values, *named) if not any(one in other and one != other for other in values)]
+    return f"{asked} ({', '.join([*names, *dict.fromkeys(told)])})?" if told or names else f"{asked}?"

@@ -27,11 +27,12 @@ def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> li
 def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
-    It is the one with the quote that holds most of the last words, of equal ones the first; that of the question as it
-    is must hold half of them. If none holds any, it is the one that takes only the subject from the question before.
+    It is the one with the quote that holds most of the last words, of equal ones the first. That of the question as it
+    is, where it comes last, must hold half of them. If none holds any, it is the reading on the subject alone.
     """
     shares = [share_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
-    shares = [0.0 if tried[at][0] == question and share < _OWN else share for at, share in enumerate(shares)]
+    if tried[-1][0] == question and len(tried) > 1 and shares[-1] < _OWN:
+        shares[-1] = 0.0
     if any(shares):
         return tried[shares.index(max(shares))]
     completed, own = set(terms(tried[0][0])), set(terms(question))
