@@ -385,6 +385,20 @@ def test_a_follow_up_gives_what_was_missing() -> None:
     assert read(before, Exchange("Her creatinine is 1.3 mg/dl")) == [("egfr", expected)]
 
 
+@pytest.mark.parametrize(
+    ("question", "age"),
+    [
+        ("CURB-65: RR 32, BP 85/50, confused, 84", "84 years"),
+        ("82, confused, RR 32, BP 85/50. CURB-65?", "82 years"),
+        ("CURB-65: RR 32, BP 85/50, confused, in her 80s", None),
+        ("CURB-65: RR 32, BP 85/50, confused, urea, 84", None),
+    ],
+)
+def test_a_number_that_can_be_nothing_else_is_the_age(question: str, age: str | None) -> None:
+    ((_, inputs),) = read(Exchange(question))
+    assert inputs.get("age") == age
+
+
 def test_a_follow_up_changes_one_input() -> None:
     before = _asked("eGFR 67 yo woman creatinine 1.3 mg/dl")
     ((_, inputs),) = read(before, Exchange("And with creatinine 1.8 mg/dl?"))

@@ -150,6 +150,8 @@ def test_an_age_names_a_group(text: str, group: str) -> None:
         ("zorbium for a man of 84", ("older patients",)),
         ("Zorbium im Alter von 81 Jahren", ("older patients",)),
         ("Zorbium im Alter", ("older patients",)),
+        ("zorbium in a confused old lady", ("older patients",)),
+        ("zorbium in a 40 yr old lady", ()),
         ("zorbium with a 6-month-old stent", ()),
         ("zorbium for 3 months", ()),
         ("a patient of 3 days after surgery", ()),

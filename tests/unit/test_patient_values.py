@@ -8,7 +8,13 @@ from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
-from tools.language.vocabulary.patient_values import abnormal_values, fits_patient, with_new_values, without_values
+from tools.language.vocabulary.patient_values import (
+    abnormal_values,
+    fits_patient,
+    patient_age,
+    with_new_values,
+    without_values,
+)
 
 
 @pytest.mark.parametrize(
@@ -248,3 +254,42 @@ def test_a_column_of_goals_says_nothing_of_the_next_one() -> None:
     assert fits_patient("which biologic for an 8-year-old", row) is True
     assert fits_patient("which biologic for a 4-year-old", row) is False
     assert fits_patient("8-year-old", "Target age ≥ 6 years") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "age"),
+    [
+        ("restless after supper, 87, given zorbium 10", 87),
+        ("restless after supper, 85, given zorbium 10", 85),
+        ("zorbium, 79", 79),
+        ("68, eGFR 45, zorbium?", 68),
+        ("70, gout, zorbium?", 70),
+        ("pt, 70, gout", 70),
+        ("Pat. 84 mit Gicht", 84),
+        ("T2DM 76, on zorbium", 76),
+        ("zorbium for women over 75", 75),
+        ("zorbium in her early 80s", 82),
+        ("zorbium in his seventies", 75),
+        ("zorbium for an octogenarian", 85),
+        ("Frau Ende siebzig mit Gicht", 78),
+        ("zorbium, 80", None),
+        ("zorbium 10, 20, 40", None),
+        ("gout after zorbium. 40?", None),
+        ("40, or up to 80?", None),
+        ("48", None),
+        ("sats 92, 88, 90 on air", None),
+        ("SpO2, 88, on zorbium", None),
+        ("BMI, 41, zorbium?", None),
+        ("zorbium at 88", None),
+        ("Gicht, 34. SSW", None),
+        ("seit zwanzig Minuten", None),
+        ("sats in the 80s", None),
+        ("pt 70 kg", None),
+    ],
+)
+def test_a_number_without_years_is_an_age_only_where_it_can_be_nothing_else(question: str, age: float | None) -> None:
+    assert patient_age(question) == age
+
+
+def test_an_unmarked_age_is_replaced_by_a_new_one() -> None:
+    assert with_new_values("zorbium, restless, 88", "what if he is 92?") == "zorbium, restless, 92"

@@ -10,6 +10,7 @@ from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
 from tools.language.vocabulary.common_words import is_function_word
+from tools.language.vocabulary.unmarked_ages import unmarked_ages
 from tools.language.word_lists import word_list
 
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
@@ -97,13 +98,22 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     )
     next_name = f"| (?:{any_of(measured)})" if measured else ""
     words = re.sub(f"{_SEX_AND_AGE}{_AFTER_AGE}{next_name})", r"\1 \2 years", words)
-    words = _IS_AGED.sub(r"\1 years", words)
+    words = _with_unmarked_age(_IS_AGED.sub(r"\1 years", words), measured)
     rates = placed_rates(words)
     for rate in reversed([one for one in rates if [other.start for other in rates].count(one.start) == 1]):
         # The count of "2/day" is before the rate.
         count = "" if words[rate.start] == "/" and words[: rate.start][-1:].isdigit() else f" {rate.value.daily:g}"
         words = f"{words[: rate.start]}{count} times a day{words[rate.end :]}"
     return " ".join(words.split())
+
+
+def _with_unmarked_age(words: str, measured: Sequence[str]) -> str:
+    """Write "years" after a number that is an age by its place alone, if no other age is stated."""
+    name = re.compile(rf"(?:{any_of(measured) or '(?!)'})\W*$")
+    for _, (start, end) in unmarked_ages(words):
+        if words[start:end].isdigit() and not re.search(r"\d ?-?years?\b", words) and not name.search(words[:start]):
+            return f"{words[:end]} years{words[end:]}"
+    return words
 
 
 def _pressure(found: re.Match[str]) -> str:

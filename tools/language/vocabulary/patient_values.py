@@ -22,6 +22,7 @@ from tools.language.figures import (
     units_of,
     with_decimal_points,
 )
+from tools.language.vocabulary.unmarked_ages import unmarked_ages
 
 _OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
 _NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"
@@ -131,8 +132,7 @@ class _Quantity:
             if len(likely) == 1:
                 more = _MORE_THAN if parts.get("up") else 1 / _MORE_THAN if parts.get("down") else 1
                 start = match.start("number")
-                bound = parts.get("up") or parts.get("down") or ""
-                said = f"{bound} {question[start : match.end()]}".strip()
+                said = f"{parts.get('up') or parts.get('down') or ''} {question[start : match.end()]}".strip()
                 return _Value(likely[0] * more, self, question[match.start() : start], said, start, match.end())
         return None
 
@@ -220,9 +220,8 @@ def gives_values(question: str) -> bool:
 def without_values(question: str) -> str:
     """Return ``question``, folded, without the patient's values, since texts have bounds and not the same numbers."""
     folded = _folded(question)
-    for value in sorted(_values(question), key=lambda each: -each.start):
-        if value.quantity.has_bounds:
-            folded = f"{folded[: value.start]} {folded[value.end :]}"
+    for value in sorted((one for one in _values(question) if one.quantity.has_bounds), key=lambda one: -one.start):
+        folded = f"{folded[: value.start]} {folded[value.end :]}"
     return folded
 
 
@@ -280,7 +279,11 @@ def _states(value: _Value) -> list[str]:
 @lru_cache(maxsize=256)
 def _values(question: str) -> tuple[_Value, ...]:
     folded = _folded(question)
-    return tuple(value for each in _QUANTITIES if (value := each.value_in(folded)))
+    found = [value for each in _QUANTITIES if (value := each.value_in(folded))]
+    if not found or found[0].quantity is not _QUANTITIES[0]:
+        free = [age for age in unmarked_ages(folded) if not any(one.start <= age.span[0] < one.end for one in found)]
+        found[:0] = [_Value(age.years, _QUANTITIES[0], "", f"{age.years} yo", *age.span) for age in free[:1]]
+    return tuple(found)
 
 
 def _folded(text: str) -> str:
@@ -290,9 +293,8 @@ def _folded(text: str) -> str:
 @lru_cache(maxsize=4_096)
 def _bounds(quantity: _Quantity, text: str) -> tuple[_Range, ...]:
     """Return the bounds in ``text``, with two joined by "and" as one, such as "below 70 and at least 54"."""
-    folded = _folded(text)
     found: list[_Range] = []
-    for bound in quantity.bounds_in(folded):
+    for bound in quantity.bounds_in(folded := _folded(text)):
         last = found[-1] if found else None
         low, high = max(bound.low, last.low if last else 0), min(bound.high, last.high if last else math.inf)
         if last and low < high and _JOINED.fullmatch(folded[last.end : bound.start]):

@@ -11,6 +11,9 @@ _YEARS_OLD: Final = r"[ -]?(?:y/?o|(?:yr|year)s?[ -]old|jährige?\w?)\b"
 _AGE_UNDER_18: Final = rf"\b(?:[1-9]|1[0-7]){_YEARS_OLD}"
 _AGE_OF_ADOLESCENTS: Final = rf"\b1[2-7]{_YEARS_OLD}"
 _AGE_OVER_65: Final = rf"\b(?:6[5-9]|[7-9]\d|1[01]\d){_YEARS_OLD}"
+_NO_AGE: Final = (
+    r"(?<!\d )(?<!-)(?<![\d ]y )(?<!yr )(?<!yrs )(?<!year )(?<!years )(?<!month )(?<!months )(?<!week )(?<!weeks )"
+)
 _AGES_OF: Final[dict[Population, tuple[float, float]]] = {
     "infants": (0, 1),
     "children": (1, 18),
@@ -30,7 +33,8 @@ _WORDS: Final[dict[Population, str]] = {
     r"|lactantes?|beb[eé]s?|recién nacid[oa]s?)\b",
     "adolescents": rf"\b(?:adolescen\w+|teen(?:ager)?s?|jugendliche\w?|jugendalters?)\b|{_AGE_OF_ADOLESCENTS}",
     "older patients": r"\b(?:elderly|geriatri\w+|older (?:adults?|patients?|people)|aged 65|(?:old|advanced) age"
-    r"|seniors?|ältere\w?|(?:hoch)?betagte\w?|senior(?:en|innen)"
+    rf"|seniors?|{_NO_AGE}old (?:m[ae]n|lad(?:y|ies)|wom[ae]n|gentlem[ae]n)|nursing[- ]home residents?"
+    r"|greis(?:en?|in(?:nen)?)?|(?:pflege|alten|senioren)heimbewohner\w*|ältere\w?|(?:hoch)?betagte\w?|senior(?:en|innen)"
     r"|(?:im|(?:hohe|höhere|fortgeschrittene)[mns]) (?:lebens)?alter(?! von)"
     r"|ancian[oa]s?|edad avanzada|(?:adult[oa]s|personas) mayores)\b"
     rf"|{_AGE_OVER_65}",
