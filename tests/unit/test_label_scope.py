@@ -291,6 +291,10 @@ def test_a_record_without_a_label_has_no_scope() -> None:
         ("Treat for up to 5 years.", "children", False),
         ("Toxicity is favored by old age.", "older patients", True),
         ("Adults aged 75 years or older take half.", "older patients", True),
+        ("The maximum is 20 mg a day in patients over 60 years.", "older patients", True),
+        ("People aged 60 and more take half.", "older patients", True),
+        ("Adults aged 58 years take half.", "older patients", False),
+        ("It is infused over 60 minutes, at a clearance over 70 mL/min.", "older patients", False),
         ("Give 70 mg once a week.", "older patients", False),
     ],
 )

@@ -4,6 +4,7 @@ import math
 import re
 from typing import Final, Literal
 
+from tools.language.figures import units_of
 from tools.language.vocabulary.patient_values import patient_age
 
 Population = Literal["children", "infants", "adolescents", "older patients", "pregnancy", "breastfeeding"]
@@ -62,8 +63,8 @@ _AGE_OF_A_CHILD: Final = (
 _SAID_OF_CHILDREN: Final = re.compile(f"{UNDER_18}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
 _SAID_OF_ALL_CHILDREN: Final = re.compile(f"{_WORDS['children']}|{_AGE_OF_A_CHILD}", re.IGNORECASE)
 _SAID_OF_OLDER: Final = re.compile(
-    r"\b(?:(?<!and )(?<!or )older|(?:old|advanced|increasing) age|(?:6[5-9]|[7-9]\d) (?:years|or (?:more|older))"
-    r"|(?:aged?|over) (?:6[5-9]|[7-9]\d))\b",
+    r"\b(?:(?<!and )(?<!or )older|(?:old|advanced|increasing) age|[6-9]\d (?:years|or (?:more|older))"
+    rf"|(?:aged?|over) [6-9]\d(?! ?-?(?:%|(?:{units_of()})(?![a-z]))))\b",
     re.IGNORECASE,
 )
 _NOT: Final = r"(?<!\bno )(?<!\bnot )(?<!without )(?<!\bohne )(?<!keine )(?<!\bsin )"
