@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, Span, StatedInputs
+from chat_app.offline.calculating.calculator_reading import ASKS, DeclaredCalculator, Span, StatedInputs
 from chat_app.offline.calculating.findings import aliases
-from chat_app.offline.calculating.measurements import is_quantity, plain
+from chat_app.offline.calculating.measurements import is_quantity, lone_value, plain
 from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
+from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.figures import fold
 from tools.language.named_lists import listed
 
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
@@ -84,11 +86,34 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
             continue
         now = calculator.read(text)
         before = {name: value for name, value in output.given.items() if value is not None}
-        asked = "needs" in fields_of(decoded(output.output))
+        asked = fields_of(decoded(output.output)).get("needs", "")
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
+        if asked and not (now.given or ASKS.match(text)) and (reply := _reply(calculator, before, fold(asked), text)):
+            now.given = {**before, **reply}
+            return now
         # "Can he have ...?" after the calculation for a man adds nothing.
         if before | now.given != before and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
             now.given = {**before, **now.given}
             return now
     return None
+
+
+def _reply(calculator: DeclaredCalculator, before: Json, asked: str, text: str) -> Json:
+    """Return the only input that ``asked`` can mean, with the number or unit that is all of ``text``."""
+    units = {name: taken for name, schema in calculator.properties.items() if (taken := calculator.units(schema))}
+    either = [] if any(name in before for name in calculator.either) else calculator.either
+    lacking = [name for name in (*calculator.required, *either) if name in units and name not in before]
+    without = [name for name in units if name in before and _lacks_unit(before[name], units[name], asked)]
+    told = {name: value for name in (*lacking, *without) if (value := lone_value(text, units[name]))}
+    if not any(value["unit"] for value in told.values()):
+        # A number alone is rather one that was not given.
+        told = {name: told[name] for name in lacking or without if name in told}
+    whole = {name: {**fields_of(before.get(name)), **value} for name, value in told.items()}
+    fitting = {name: value for name, value in whole.items() if "value" in value}
+    return fitting if len(fitting) == 1 else {}
+
+
+def _lacks_unit(value: object, units: Sequence[str], asked: str) -> bool:
+    """Return whether the value has no unit, and ``asked`` lists those that it may have."""
+    return fields_of(value).get("unit") is None and len(units) > 1 and all(fold(unit) in asked for unit in units)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from chat_app.offline.calculating.relatives import without_relatives
+from chat_app.offline.wire.errors import Json
 from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, units_of, with_decimal_points
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
@@ -145,6 +146,20 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
     return [*found, *lower]
 
 
+def lone_value(text: str, units: Sequence[str]) -> Json | None:
+    """Return the number, the unit or both that ``text`` states if it has no other topic."""
+    found = re.search(rf"(?:(?P<number>{NUMBER}) ?-?|(?<![\w/]))(?:{_any_unit(units)})", text)
+    found = found or re.search(rf"(?P<number>{NUMBER})(?P<unit>)(?!\w|{_AFTER_OTHER.pattern})", text)
+    if found is None or not all(map(_is_aside, re.findall(r"\w+", f"{text[: found.start()]} {text[found.end() :]}"))):
+        return None
+    number = {"value": float(found["number"])} if found["number"] else {}
+    return {**number, "unit": _unit_of(found["unit"], units)}
+
+
+def _is_aside(word: str) -> bool:
+    return has_no_topic(word) or word.startswith(("unit", "einheit", "unidad"))
+
+
 def is_time(text: str, at: int) -> bool:
     """Return whether a unit of time follows the number that ends ``at``."""
     return _TIME.match(text, at) is not None
@@ -169,6 +184,9 @@ def _any_unit(units: Sequence[str]) -> str:
 
 
 def _measured(match: re.Match[str], units: Sequence[str]) -> Measured:
-    written = match["unit"]
-    unit = next((one for one in units if written in map(fold_phrase, spellings(one))), None)
-    return Measured(float(match["number"]), unit, match.start("number"), match.end("unit" if written else "number"))
+    end = match.end("unit" if match["unit"] else "number")
+    return Measured(float(match["number"]), _unit_of(match["unit"], units), match.start("number"), end)
+
+
+def _unit_of(written: str | None, units: Sequence[str]) -> str | None:
+    return next((one for one in units if written in [fold_phrase(each) for each in spellings(one)]), None)
