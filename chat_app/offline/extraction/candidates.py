@@ -88,7 +88,7 @@ def _candidate(question: Question, unit: Unit, passage: EvidencePassage, place: 
     own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
     if passage.part in question.sections:
         # All of a section on dosage is about the dose; a sentence that has the word is no better.
-        own |= headed & question.held(section_terms(passage.part))
+        own |= (headed & question.held(section_terms(passage.part))) - question.everyday
     if fits:
         own |= question.bounded_terms(" | ".join(cells))
     first = question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset[int]()

@@ -34,7 +34,7 @@ _LABEL: Final = {
     "boxed_warning": "boxed box black warning warns",
     "indications": "indicated indications approved use uses used treat treats conditions",
     "dosage": "dose doses dosage dosing dosed much viel cuánto cuánta amount regimen maximum max start starting started"
-    " loading how given taken titrate",
+    " loading how given taken titrate usual standard",
     "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity"
     " forbidden cannot never safe allowed permitted banned use given",
     "warnings": "warnings warn precautions adverse side effects reactions safe safety risk risks harm danger toxicity",

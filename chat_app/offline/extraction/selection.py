@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
+from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF, section_terms
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage, Quote
@@ -110,13 +110,12 @@ def _quotes(
 ) -> tuple[Scored, ...]:
     """Return the best of the units ``sharing`` terms with the question, each with the units it needs."""
     ranked = sorted(sharing, key=lambda each: -each.score)
-    # If a medicine is asked about, units with bounds that fit the patient come first if they score well enough, then
-    # those of an asked section that hold as much of the question as any.
+    # If a medicine is asked about, units with bounds that fit the patient come first if they score well enough. If only
+    # a section of its label is asked for, the units of this section come first.
     fitting = {each.place for each in ranked if question.subjects and each.fits}
     enough = next((each for each in ranked if each.place in fitting), ranked[0]).score - room.worse
-    most = max(each.held for each in ranked)
-    asked = {each.place for each in ranked if each.passage.part in question.sections and each.held == most}
-    ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.place not in asked))
+    asked = question.sections if _asks_section(question) else ()
+    ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.passage.part not in asked))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
@@ -182,6 +181,12 @@ def _is_on_patients(question: Question, each: Scored) -> bool:
     if each.is_aside or not (question.medicines and each.passage.part):
         return False
     return each.features.group > 0 or each.passage.part in question.sections & OF_PATIENTS
+
+
+def _asks_section(question: Question) -> bool:
+    """Return whether ``question`` says nothing besides medicines and a section of their labels: "apixaban dose"."""
+    names = question.held(frozenset[str]().union(*map(section_terms, question.sections)))
+    return bool(question.medicines) and question.beyond_names <= names
 
 
 def _with_items(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
