@@ -1116,6 +1116,7 @@ def asked_of_two(question: str) -> str:
     [
         ("How do I switch from betadrug to alphadrug?", "Switching from"),
         ("Umstellung von Betadrug auf Alphadrug", "Switching from"),
+        ("on betadrug, how do I swap to alphadrug?", "Switching from"),
         ("alphadrug versus betadrug in renal failure", "In renal failure"),
         ("alphadrug or betadrug: renal dosing", "In renal failure"),
         ("renal dosing of alphadrug and betadrug", "In renal failure"),

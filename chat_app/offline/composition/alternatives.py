@@ -17,7 +17,7 @@ from tools.language.vocabulary.clinical_vocabulary import translations
 from tools.language.vocabulary.text_language import language_of
 
 _CHANGE: Final = (
-    r"switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*"
+    r"switch\w*|swap\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*"
     r"|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|cambi\w*"
 )
 _COMPARISON: Final = (

@@ -13,10 +13,11 @@ from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.calculating.other_scores import other_scores
+from chat_app.offline.composition.asked_of_pairs import asks_combination, of_follow_up, told_beside
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft, table_of
 from chat_app.offline.composition.indications import selected
-from chat_app.offline.composition.pairs import add_pairs, asks_combination, of_follow_up, pair_sentences
+from chat_app.offline.composition.pairs import add_grave, add_pairs, pair_sentences
 from chat_app.offline.extraction.candidates import names_others, with_caption
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
@@ -61,7 +62,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)
     selection = selected(asked, labels, evidence, draft.language)
-    if not selection.answers:
+    if unclear := not selection.answers:
         _not_loaded(draft, evidence)
         _no_calculator(draft, question, evidence)
         _absent_word(draft, newest or question, evidence)
@@ -70,12 +71,15 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     last = newest if newest != question else ""
     leads = not added and asks_combination(asked, evidence, answered=selection.answers, newest=last)
     on_pair = pair_sentences(evidence) if leads else ()
-    if leads:
+    closest, beside = selection, told_beside(asked, selection, evidence) if leads else Selection()
+    if beside.answers:
+        add_grave(draft, asked, evidence, (*selection.warnings, *on_pair))
+        selection, leads = beside, False
+    elif leads:
         add_pairs(draft, asked, evidence, () if evidence.on_overdose else selection.warnings, aside=False)
         draft.quotes(on_pair, phrases.FROM_GUIDELINES)
-    noted = opening
-    overdose = evidence.on_overdose
-    if overdose:
+    noted = draft.text if beside.answers else opening
+    if overdose := evidence.on_overdose:
         said = any(pair.said for pair in evidence.pairs)
         if said or not selection.answers:
             selection = _below_overdosage(asked, [*labels, *evidence.passages], said=said)
@@ -93,9 +97,12 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     if not (facts and parts) or dose or others or asked_sections(question):
         _quotes(draft, selection, asked, answered=draft.text != noted, on_pair=leads and not overdose)
     if not leads:
-        add_pairs(draft, asked, evidence, aside=True)
+        add_pairs(draft, asked, evidence, beside.warnings, aside=True)
+    if beside.answers:
+        draft.quotes([one for one in on_pair if not draft.holds(one[0])][:_MOST_BESIDE], phrases.FROM_GUIDELINES)
+        _quotes(draft, replace(closest, answers=False), asked, answered=True, on_pair=True)
     _close(draft, evidence, opening, offers=offers)
-    if selection.answers:
+    if not unclear:
         _not_loaded(draft, evidence)
     return Answer(draft.text, tuple(draft.citations))
 

@@ -1,24 +1,20 @@
-"""What an answer says of medicines taken together: statements of labels, and sentences of guidelines that name both.
-
-Labels' statements on a pair lead the answer only where the question asks about taking them together. "How do I switch
-from … to …?" and "… or … in renal impairment?" name alternatives: what they ask for comes first.
-"""
+"""What an answer says of medicines taken together: statements of labels, and sentences of guidelines that name both."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.composition.alternatives import alternatives, asks_change, names_in, tells_together
+from chat_app.offline.composition.alternatives import alternatives, asks_change, tells_together
+from chat_app.offline.composition.asked_of_pairs import WAIT
 from chat_app.offline.composition.draft import Draft
-from chat_app.offline.extraction.drug_parts import HARMS, label_passages
+from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, label_passages
 from chat_app.offline.extraction.question import Question
-from chat_app.offline.extraction.selection import Selection
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair, Quote
 from tools.catalogues import in_language
 from tools.drug_database.labels.interaction_parties import is_telling
@@ -26,14 +22,10 @@ from tools.drug_database.labels.interactions import tells_combination
 from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
 from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
-from tools.drug_database.names.query_words import JOINING, understand
+from tools.drug_database.names.query_words import understand
 from tools.language.folding import fold_name
 from tools.language.quotable_units import Unit, term_set, units
 
-_WAIT: Final = re.compile(
-    r"(?=.*\b(?:minute|hour|day|week)s?\b).*\b(?:after|apart|before|pass|separate|until|within)\b", re.IGNORECASE
-)
-"""A time between two medicines."""
 _RESCUES: Final = re.compile(r"\b(?:overdos|poison|antidot|revers|intoxi|uberdos|vergift|gegengift|sobredosis|envenen)")
 """What a medicine is given against another one for; they are no combination."""
 _LEVELS: Final[dict[str, int]] = {name: place for place, name in enumerate(SEVERITIES)}
@@ -46,69 +38,18 @@ _MOST_SENTENCES: Final = 3
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 
-def asks_combination(question: Question, evidence: Evidence, *, answered: bool, newest: str = "") -> bool:
-    """Return whether the pairs of ``evidence`` are what ``question`` asks about.
+def add_grave(draft: Draft, question: Question, evidence: Evidence, others: Sequence[Quote]) -> None:
+    """Add what comes first whatever else is asked: contraindications and what to avoid, of the pairs and ``others``.
 
-    ``answered`` tells whether a quote answers what it asks beside the names, ``newest`` are the user's last words.
+    Where a dose is asked for, statements that change it come first, too.
     """
-    if not evidence.pairs:
-        return False
-    if understand(question.text).asks_together or evidence.on_overdose:
-        return True
-    said = [record for pair in evidence.pairs for record in pair.said if record.severity]
-    lines = (line for one in said for lines in one.label.values() for line in lines)
-    waits = question.asks_time and any(map(_WAIT.search, lines))
-    if waits:
-        return True
-    apart = alternatives(question, evidence)
-    if all(pair in apart for pair in evidence.pairs):
-        return False
-    if (
-        _adds_medicine(question, evidence, newest)
-        or question.names_alone
-        or _names_only(question.text, names_in(question, evidence))
-    ):
-        return True
-    together = tells_together(question, evidence)
-    if together is not None:
-        return together
-    # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
-    others = question.sections - HARMS
-    if others == frozenset({"dosage"}) and any(one.is_grave for one in said):
-        return True
-    return not (others and answered) if said else not (others or answered)
-
-
-def _adds_medicine(question: Question, evidence: Evidence, newest: str) -> bool:
-    """Return whether ``newest`` names one medicine of a pair that a label warns against, and asks for nothing else."""
-    words = term_set(newest)
-    barred = (
-        pair.names for pair in evidence.pairs if any(one.severity in {CONTRAINDICATED, "avoid"} for one in pair.said)
-    )
-    added = any(sum(term_set(name) <= words for name in names) == 1 for names in barred)
-    return added and not question.sections - HARMS
-
-
-def of_follow_up(
-    question: Question, selection: Selection, evidence: Evidence, newest: str
-) -> tuple[Selection, Evidence, bool]:
-    """Return what answers the ``newest`` words where they add something to a question on pairs, and whether they do.
-
-    They do where they name no medicine, and a quote holds all their terms. Of the pairs, contraindications are left.
-    """
-    if newest == question.text or evidence.on_overdose or not evidence.pairs:
-        return selection, evidence, False
-    added = question.held(term_set(newest)) - question.everyday
-    held = any(added <= one.all_held and not one.is_aside for one in selection.quotes)
-    if not (added and held and added <= question.beyond_names):
-        return selection, evidence, False
-    quotes = tuple(one for one in selection.quotes if added & one.all_held or one.fits)
-    return replace(selection, quotes=quotes, answers=True), evidence.contraindicated_alone(), True
-
-
-def _names_only(text: str, names: Collection[str]) -> bool:
-    """Return whether ``text`` says nothing beside ``names``, which are folded."""
-    return JOINING.union(*(name.split() for name in names)).issuperset(understand(text).words)
+    asks_dose = not question.sections.isdisjoint({"dosage", *ORGAN_DOSES})
+    apart = [pair.names for pair in alternatives(question, evidence)]
+    for level in SEVERITIES[: 3 if asks_dose else 2]:
+        for pair in evidence.with_levels({level}).pairs:
+            if pair.names not in apart:
+                draft.quotes(_statements(draft, pair, aside=False))
+        draft.quotes((one for one in others if SEVERITIES[_level(one)] == level), phrases.FROM_GUIDELINES)
 
 
 def add_pairs(
@@ -174,7 +115,7 @@ def _statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -
         for passage in label_passages(record, draft.language)
         for line in passage.text.split("\n")
     ]
-    lines.sort(key=lambda one: not (timed and _WAIT.search(one[1].text)))
+    lines.sort(key=lambda one: not (timed and WAIT.search(one[1].text)))
     most = _MOST_ASIDE + sum(not other for other, _, _ in lines) if aside else _MOST_OF_A_PAIR
     turns: defaultdict[tuple[bool, str], count[int]] = defaultdict(count)
     in_turn = [(one[0], next(turns[one[0], one[2].document]), place) for place, one in enumerate(lines)]

@@ -32,6 +32,7 @@ STOPS: Final = (
     r"|ab(?:ge)?setz|pausier|unterbr[eo]ch|suspen|interrump)"
 )
 """Stopping a medicine. A sentence that forbids stopping forbids no use."""
+STOPPED: Final = re.compile(rf"\b{STOPS}", re.IGNORECASE)
 FORBIDDEN_USE: Final = re.compile(rf"{FORBIDDEN.pattern}(?! {STOPS})", re.IGNORECASE)
 LISTS: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",

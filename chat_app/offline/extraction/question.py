@@ -18,7 +18,7 @@ from chat_app.offline.extraction.answer_kinds import (
     HOW_OFTEN,
     LISTS,
     SEVERAL,
-    STOPS,
+    STOPPED,
     TIME,
     WAITS,
 )
@@ -227,7 +227,7 @@ class Question:
     def _kinds(self) -> list[re.Pattern[str]]:
         """Return the patterns of the kinds of answer that the question asks for."""
         kinds = ((HOW_OFTEN, TIME), (FIGURE, DIGIT))
-        forbids = FORBIDDEN if re.search(rf"\b{STOPS}", self.asked, re.IGNORECASE) else FORBIDDEN_USE
+        forbids = FORBIDDEN if STOPPED.search(self.asked) else FORBIDDEN_USE
         forbidden = [forbids] if FORBIDDEN.search(self.text) else []
         return [*forbidden, *(says for asks, says in kinds if asks.search(self.asked))]
 

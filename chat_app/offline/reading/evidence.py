@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -183,9 +184,10 @@ class Evidence:
                   if pair not in asked)  # fmt: skip
         return replace(self, pairs=[*asked, *(pair for pair in others if pair.said)])
 
-    def contraindicated_alone(self) -> Evidence:
-        """Return the evidence with no other statements on pairs than contraindications."""
-        pairs = (replace(pair, said=tuple(filter(_bars, pair.said)), note="") for pair in self.pairs)
+    def with_levels(self, levels: Collection[str]) -> Evidence:
+        """Return the evidence with only the statements on pairs that warn at one of ``levels``, without notes."""
+        pairs = (replace(pair, said=tuple(one for one in pair.said if one.severity in levels), note="")
+                 for pair in self.pairs)  # fmt: skip
         return replace(self, pairs=[pair for pair in pairs if pair.said])
 
     @property
@@ -207,10 +209,6 @@ class Evidence:
         classes = [part for record in records for part in _parts(record.matched_on) if term_set(part) <= asked]
         members = [name for record in records for name in (record.name, *record.brand_names)] if classes else []
         return list(dict.fromkeys([*self.medicines, *own, *classes, *members]))
-
-
-def _bars(record: EvidenceRecord) -> bool:
-    return record.severity == CONTRAINDICATED
 
 
 def _parts(name: str) -> list[str]:
