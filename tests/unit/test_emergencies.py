@@ -43,6 +43,8 @@ MOST_ALARMS = {
     "seventh examiner": 0.015,
     "eighth examiner": 0.015,
     "ninth examiner": 0.02,
+    "turns of conversations, English": 0.08,
+    "turns of conversations, German": 0.2,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92}

@@ -270,6 +270,12 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "lithium and ramipril, safer, level 1.9?",
         ),
         ("INR 8 on warfarin, no bleeding", ("warfarin",), "and if bleeding", "INR 8 on warfarin, if bleeding?"),
+        (
+            "DOAC in AF without valve trouble",
+            (),
+            "what if she has a metal valve",
+            "DOAC in AF she has a metal valve?",
+        ),
         ("bleeding on apixaban", ("apixaban",), "we don't have that", "bleeding on apixaban, we don't have that?"),
         ("INR 9 on warfarin", ("warfarin",), "rash since this week", "INR 9 on warfarin, rash since this week?"),
         ("simvastatin 40", ("simvastatin",), "amlodipine added", "simvastatin 40, amlodipine added?"),

@@ -203,11 +203,13 @@ def _is_on_missed_dose(question: Question, unit: Unit) -> bool:
 
 
 def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassage, above: str) -> bool:
-    """Return whether a unit is about other patients; for a child, that includes a dose not stated for children."""
+    """Return whether a unit is about other patients, such as ones without an overdose, or adults for a child."""
     patients = PATIENTS_OF.get(passage.part, frozenset())
     if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
         return True
     if passage.part == "pregnancy" and question.is_on_child:
+        return True
+    if passage.part == "dosage" and "overdosage" in question.sections:
         return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))

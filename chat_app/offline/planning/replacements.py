@@ -81,7 +81,7 @@ def _denial(before: str, rest: str) -> str:
     """Return a pattern for what ``before`` says is absent, if ``rest`` says that it is there; otherwise empty."""
     present = absence(before).denied - absence(rest).denied
     words = [re.escape(word) for word in re.findall(r"[\w-]+", rest) if not present.isdisjoint(terms(word))]
-    return rf"{_NONE}(?:[\w-]+ ){{0,2}}?(?:{'|'.join(words)})" if words else ""
+    return rf"{_NONE}(?:[\w-]+ ){{0,2}}?(?:{'|'.join(words)})\b[^,;:]*" if words else ""
 
 
 def _other_use(before: str, rest: str) -> str:
