@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from chat_app.offline.composition.compose import share_of_newest
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.terms import terms
-
-_OWN: Final = 0.5
-"""Minimum share of a question that must be held for it to be meant without those before it."""
 
 
 def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
@@ -27,12 +23,10 @@ def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> li
 def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
-    It is the one with the quote that holds most of the last words, of equal ones the first. That of the question as it
-    is, where it comes last, must hold half of them. If none holds any, it is the reading on the subject alone.
+    It is the one with the quote that holds most of the last words, of equal ones the first. If none holds
+    any, it is the one that takes only the subject from the question before.
     """
     shares = [share_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
-    if tried[-1][0] == question and len(tried) > 1 and shares[-1] < _OWN:
-        shares[-1] = 0.0
     if any(shares):
         return tried[shares.index(max(shares))]
     completed, own = set(terms(tried[0][0])), set(terms(question))
