@@ -316,12 +316,6 @@ def test_a_part_of_a_label_is_asked_of_the_medicine_in_any_words(second: str) ->
     assert "(metformin)" not in standalone([first, Exchange("which blood pressure to aim for?")], OFFERED)[0]
 
 
-def test_a_told_medicine_may_be_meant_alone_unless_it_is_added() -> None:
-    first = Exchange("HbA1c goal at 85 years in a home")
-    assert standalone([first, Exchange("gets linagliptin, stop it?")], OFFERED)[-1] == "gets linagliptin, stop it?"
-    assert standalone([first, Exchange("also gets linagliptin")], OFFERED)[-1] != "also gets linagliptin"
-
-
 def test_a_question_of_everyday_words_does_not_replace_the_medicine_as_the_subject() -> None:
     first, second = Exchange("dose of metformin", outputs=found("metformin")), Exchange("what should we do next then?")
     assert "metformin, eGFR is 38?" in standalone([first, second, Exchange("eGFR is 38")], OFFERED)

@@ -151,11 +151,6 @@ def is_medicine(text: str) -> bool:
     return may_be_medicine(text) and len(others) <= bool(known)
 
 
-def names_medicine(text: str) -> bool:
-    """Return whether a word of ``text`` is a known name of a medicine or of a class, in any language."""
-    return any(known_name(word) or label_terms().names_any(word) for word in possible_names(text))
-
-
 def possible_names(text: str) -> list[str]:
     """Return the words of ``text`` that may be names: no form, value, pronoun or single letter."""
     left_out = {*CONTEXT, *fold_name(value_names(text)).split()}

@@ -28,11 +28,10 @@ from chat_app.offline.planning.followup_signs import (
     is_whole,
     length,
     means_before,
-    names_medicine,
     refers_back,
     states_more,
 )
-from chat_app.offline.planning.medicines_before import ADDED, subjects
+from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.readings import closest_reading, tried_readings
 from chat_app.offline.planning.replacements import replaced
 from chat_app.offline.planning.small_talk import begins_anew, small_talk, without_courtesy
@@ -207,8 +206,7 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         return (f"{_without_lead(question)} ({', '.join(compared)})?",)
     known = tuple(name for name in subjects(before, evidence) if not _is_asked_for(name, before))
     if before and (refers_back(question) or asks_part(question)):
-        alone = [question] if states_more(question) and names_medicine(question) and not ADDED.search(question) else []
-        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *alone)))
+        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
     if before and not own and is_short(question):
         alone = [question] if length(question) > 1 or has_uncommon_word(question) else []
