@@ -269,6 +269,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "what about ramipril instead of the indapamide, safer?",
             "lithium and ramipril, safer, level 1.9?",
         ),
+        ("days in non-severe plaxia", (), "what about in severe disease", "days in severe disease plaxia?"),
         ("INR 8 on warfarin, no bleeding", ("warfarin",), "and if bleeding", "INR 8 on warfarin, if bleeding?"),
         (
             "DOAC in AF without valve trouble",

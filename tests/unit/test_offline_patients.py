@@ -84,13 +84,6 @@ def test_a_plain_dose_is_that_of_the_section_and_not_of_a_missed_one() -> None:
     assert missed in answer("missed dose of zorbistatin", missed, dosage=[usual], renal_dosing=[renal])
 
 
-def test_a_question_on_an_overdose_is_not_answered_with_usual_doses() -> None:
-    usual, over = "For plaxia give zorbistatin 5 mg, at most 20 mg.", "There is no specific antidote for zorbistatin."
-    text = answer("antidote if too much zorbistatin is taken?", "Nothing.", dosage=[usual], overdosage=[over])
-    assert over in text
-    assert usual not in text
-
-
 def test_of_one_group_nothing_is_quoted_for_another() -> None:
     pregnant = "Treat a plaxia attack in pregnancy at once with oxygen."
     child = "Children with a plaxia attack are given oxygen and zorbium."

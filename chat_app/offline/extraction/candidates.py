@@ -64,6 +64,7 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
     """Return the units of ``passages`` without repeats, descriptions of the document, and units on other patients."""
     found: list[Candidate] = []
     seen: set[str] = set()
+    alone = sections_alone(question)
     for passage in passages:
         for unit in units(passage.text):
             lead = found[-unit.leans].unit if 0 < unit.leans <= len(found) else None
@@ -76,19 +77,21 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
                 and not _is_on_missed_dose(question, unit)
             ):
                 seen.add(key)
-                found.append(_candidate(question, unit, passage, len(found), above))
+                found.append(_candidate(question, unit, passage, len(found), above, alone=passage.part in alone))
     return found
 
 
-def _candidate(question: Question, unit: Unit, passage: EvidencePassage, place: int, above: str) -> Candidate:
+def _candidate(
+    question: Question, unit: Unit, passage: EvidencePassage, place: int, above: str, *, alone: bool
+) -> Candidate:
     cells = _cells(unit)
     fits = fits_patient(question.text, cells)
     own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
     # The header of its column may be the word without which a number tells nothing.
     own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
-    if passage.part in question.sections:
+    if alone:
         # All of a section on dosage is about the dose; a sentence that has the word is no better.
-        own |= (headed & question.held(section_terms(passage.part))) - question.everyday
+        own |= headed
     if fits:
         own |= question.bounded_terms(" | ".join(cells))
     first = question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset[int]()
@@ -192,6 +195,17 @@ def _above(unit: Unit, passage: EvidencePassage) -> str:
     return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
 
 
+def sections_alone(question: Question) -> frozenset[str]:
+    """Return the asked sections if ``question`` says nothing besides medicines and them: "apixaban dose".
+
+    The usual dose is not among them in a question on an overdose.
+    """
+    names = question.held(frozenset[str]().union(*map(section_terms, question.sections)))
+    if not question.medicines or not question.beyond_names <= names:
+        return frozenset()
+    return question.sections - ({"dosage"} if "overdosage" in question.sections else set[str]())
+
+
 def missed_terms(question: Question) -> frozenset[int]:
     """Return the terms of a question about a missed dose. A usual dose does not answer it."""
     return question.held(_MISSED)
@@ -203,13 +217,11 @@ def _is_on_missed_dose(question: Question, unit: Unit) -> bool:
 
 
 def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassage, above: str) -> bool:
-    """Return whether a unit is about other patients, such as ones without an overdose, or adults for a child."""
+    """Return whether a unit is about other patients; for a child, that includes a dose not stated for children."""
     patients = PATIENTS_OF.get(passage.part, frozenset())
     if patients and passage.part not in question.sections and patients.isdisjoint(question.populations):
         return True
     if passage.part == "pregnancy" and question.is_on_child:
-        return True
-    if passage.part == "dosage" and "overdosage" in question.sections:
         return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
         return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))

@@ -75,7 +75,7 @@ HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxe
 """Sections on the harm a medicine may do; statements on a pair of medicines are quoted from them."""
 CAUTIONS: Final = HARMS - {"interactions"}
 """Sections on patients who must not have a medicine, or need care with it."""
-_CHECKS: Final = "blood laboratory test value frequency interval often daily weekly monthly annually"
+_CHECKS: Final = "blood laboratory test value frequency often daily weekly monthly annually"
 """Words for what is checked and when. Beside a part they name no subject."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 

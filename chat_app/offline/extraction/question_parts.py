@@ -33,7 +33,7 @@ def is_unread(stem: str) -> bool:
 
 
 def sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
-    """Return the label sections that are asked for; in an overdose or with a failing organ not the usual doses.
+    """Return the label sections that are asked for; with a failing organ the doses for it, not the usual ones.
 
     The terms ``partners``, such as milk taken with a medicine, ask for no section.
     """
@@ -41,7 +41,7 @@ def sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -
     values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
     found = asked_sections(newest, partners) if newest != text else frozenset[str]()
     found = (found or asked_sections(asked, partners)) | asked_sections(values)
-    return found if found.isdisjoint(ORGAN_DOSES | {"overdosage"}) else found - {"dosage"}
+    return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
 
 
 def related_words(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF, section_terms
+from chat_app.offline.extraction.candidates import sections_alone
+from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage, Quote
@@ -114,7 +115,7 @@ def _quotes(
     # a section of its label is asked for, the units of this section come first.
     fitting = {each.place for each in ranked if question.subjects and each.fits}
     enough = next((each for each in ranked if each.place in fitting), ranked[0]).score - room.worse
-    asked = question.sections if _asks_section(question) else ()
+    asked = sections_alone(question)
     ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.passage.part not in asked))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
@@ -181,12 +182,6 @@ def _is_on_patients(question: Question, each: Scored) -> bool:
     if each.is_aside or not (question.medicines and each.passage.part):
         return False
     return each.features.group > 0 or each.passage.part in question.sections & OF_PATIENTS
-
-
-def _asks_section(question: Question) -> bool:
-    """Return whether ``question`` says nothing besides medicines and a section of their labels: "apixaban dose"."""
-    names = question.held(frozenset[str]().union(*map(section_terms, question.sections)))
-    return bool(question.medicines) and question.beyond_names <= names
 
 
 def _with_items(each: Scored, everything: Sequence[Scored]) -> list[Scored]:

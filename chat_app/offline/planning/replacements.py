@@ -35,7 +35,7 @@ _IN_PLACE_OF: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that name the medicine in whose place another is asked about."""
-_NONE: Final = r"\b(?:no|not|without|never|non|kein\w*|ohne|nicht|sin)[ -]"
+_NONE: Final = r"\b(?:no|not|without|never|kein\w*|ohne|nicht|sin) "
 """Words that deny what follows."""
 
 
@@ -81,7 +81,8 @@ def _denial(before: str, rest: str) -> str:
     """Return a pattern for what ``before`` says is absent, if ``rest`` says that it is there; otherwise empty."""
     present = absence(before).denied - absence(rest).denied
     words = [re.escape(word) for word in re.findall(r"[\w-]+", rest) if not present.isdisjoint(terms(word))]
-    return rf"{_NONE}(?:[\w-]+ ){{0,2}}?(?:{'|'.join(words)})\b[^,;:]*" if words else ""
+    said = "|".join(words)
+    return rf"\bnon[ -](?:{said})|{_NONE}(?:[\w-]+ ){{0,2}}?(?:{said})\b[^,;:]*" if words else ""
 
 
 def _other_use(before: str, rest: str) -> str:
