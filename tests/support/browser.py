@@ -142,7 +142,7 @@ async def choose_models(page: Page, *models: str) -> None:
         box = dialog.locator("[cmdk-input]").last
         await box.click()
         await dialog.get_by_role("option", name=model).click()
-        # The list closes once its box is left; what was chosen stays as a badge, which alone is in the dialog then.
+        # The list closes when its box loses the focus; only the badge of the chosen model then stays in the dialog.
         await box.focus()
         await box.blur()
         await expect(dialog.get_by_role("option")).to_have_count(0)

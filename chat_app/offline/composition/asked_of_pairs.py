@@ -90,7 +90,7 @@ def _lines(evidence: Evidence) -> list[str]:
 
 
 def told_beside(question: Question, selection: Selection, evidence: Evidence) -> Selection:
-    """Return the quotes that tell what ``question`` asks beside the pairs, with the units that they need.
+    """Return the quotes that answer what ``question`` asks beside the pairs, with the units that they need.
 
     Such a quote forbids a medicine in the patient's state, or holds the patient's circumstances: its bounds fit the
     values, or, where more is asked for, it is on the subject or the patients, and no statement on a pair holds as much.
@@ -120,7 +120,7 @@ def told_beside(question: Question, selection: Selection, evidence: Evidence) ->
 
 
 def _back(quote: Scored) -> int:
-    """Return by how many places before ``quote`` the unit stands on which it leans, or which it limits."""
+    """Return how many places before ``quote`` the unit is that it needs to be read with; 0 if none."""
     return quote.unit.leans or int(quote.unit.limits)
 
 

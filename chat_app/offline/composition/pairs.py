@@ -39,9 +39,9 @@ _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 
 def add_grave(draft: Draft, question: Question, evidence: Evidence, others: Sequence[Quote]) -> None:
-    """Add what comes first whatever else is asked: contraindications and what to avoid, of the pairs and ``others``.
+    """Add the statements that lead every answer: contraindications and what to avoid, of the pairs and ``others``.
 
-    Where a dose is asked for, statements that change it come first, too.
+    Where a dose is asked for, statements that change it lead, too.
     """
     asks_dose = not question.sections.isdisjoint({"dosage", *ORGAN_DOSES})
     apart = [pair.names for pair in alternatives(question, evidence)]
