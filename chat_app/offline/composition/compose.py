@@ -6,24 +6,28 @@ with what was searched.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.calculating.other_scores import other_scores
 from chat_app.offline.composition.asked_of_pairs import asks_combination, of_follow_up, told_beside
 from chat_app.offline.composition.catalogue import add_catalogue
-from chat_app.offline.composition.draft import Draft, table_of
+from chat_app.offline.composition.draft import Draft
 from chat_app.offline.composition.indications import selected
 from chat_app.offline.composition.pairs import add_grave, add_pairs, pair_sentences
-from chat_app.offline.extraction.candidates import names_others, with_caption
+from chat_app.offline.composition.quote_order import in_order, leads
+from chat_app.offline.composition.record_fields import add_class_members, add_fields, add_titled
+from chat_app.offline.composition.remarks import (
+    offer_names,
+    say_absent_word,
+    say_empty_handed,
+    say_no_calculator,
+    say_not_loaded,
+)
+from chat_app.offline.extraction.candidates import with_caption
 from chat_app.offline.extraction.drug_parts import (
-    BRANDS,
-    DRUG_CLASS,
     HARMS,
-    ORGAN_DOSES,
     PRODUCTS,
     asked_sections,
     label_passages,
@@ -31,21 +35,15 @@ from chat_app.offline.extraction.drug_parts import (
 )
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ANSWERS_FROM, OF_PATIENTS, RELATED_FROM, Selection, select
-from chat_app.offline.reading.evidence import Evidence, EvidencePassage, EvidenceRecord, TitledLines
+from chat_app.offline.extraction.selection import OF_PATIENTS, RELATED_FROM, Selection, select
+from chat_app.offline.reading.evidence import Evidence, EvidencePassage, Quote
 from chat_app.offline.wire.model import Answer
-from tools.catalogues import in_language
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
-from tools.language.quotable_units import Table, Unit, units
-from tools.language.terms import terms
+from tools.language.quotable_units import units
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
-_SENTENCES: Final = re.compile(r"(?<=\w\.) ")
-_CLEARLY: Final = 0.3
-"""By so much the first of several quotes scores better than the others to lead the answer."""
 _MOST_BESIDE: Final = 2
 """The closest sentences of guidelines below what labels say of a pair, which may not be what was asked."""
 
@@ -58,77 +56,137 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         return Answer(draft.text)
     evidence = evidence.of_the_question() if newest and newest != question else evidence
     question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
-    _offered_names(draft, evidence)
+    offer_names(draft, evidence)
     offers = bool(draft.text)
     asked, labels = _read(question, evidence, newest)
     selection = selected(asked, labels, evidence, draft.language)
     if unclear := not selection.answers:
-        _not_loaded(draft, evidence)
-        _no_calculator(draft, question, evidence)
-        _absent_word(draft, newest or question, evidence)
-    opening = draft.text
-    selection, evidence, added = of_follow_up(asked, selection, evidence, newest)
+        say_not_loaded(draft, evidence)
+        say_no_calculator(draft, question, evidence)
+        say_absent_word(draft, newest or question, evidence)
+    selection, of_pairs, added = of_follow_up(asked, selection, evidence, newest)
+    body = _Body(draft, asked, of_pairs, selection)
     last = newest if newest != question else ""
-    leads = not added and asks_combination(asked, evidence, answered=selection.answers, newest=last)
-    on_pair = pair_sentences(evidence) if leads else ()
-    closest, beside = selection, told_beside(asked, selection, evidence) if leads else Selection()
-    if beside.answers:
-        add_grave(draft, asked, evidence, (*selection.warnings, *on_pair))
-        selection, leads = beside, False
-    elif leads:
-        add_pairs(draft, asked, evidence, () if evidence.on_overdose else selection.warnings, aside=False)
-        draft.quotes(on_pair, phrases.FROM_GUIDELINES)
-    noted = draft.text if beside.answers else opening
-    if overdose := evidence.on_overdose:
-        said = any(pair.said for pair in evidence.pairs)
-        if said or not selection.answers:
-            selection = _below_overdosage(asked, [*labels, *evidence.passages], said=said)
-        noted = draft.text if selection.quotes and not said else opening
-    # What else is asked may have a word such as "class" for something else.
-    others = bool(asked.beyond_record)
-    parts = {*record_parts(question if others else asked.asked), *([PRODUCTS] if asked.asks_product else [])}
-    _facts(draft, parts, evidence)
-    facts = draft.text != opening
-    dose = gives_values(question)
-    silent = leads and not on_pair and not any(pair.said for pair in evidence.pairs)
-    # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
-    if not overdose and (silent or ((dose or others) and not leads)):
-        noted = draft.text
-    if not (facts and parts) or dose or others or asked_sections(question):
-        _quotes(draft, selection, asked, answered=draft.text != noted, on_pair=leads and not overdose)
-    if not leads:
-        add_pairs(draft, asked, evidence, beside.warnings, aside=True)
-    if beside.answers:
-        draft.quotes([one for one in on_pair if not draft.holds(one[0])][:_MOST_BESIDE], phrases.FROM_GUIDELINES)
-        _quotes(draft, replace(closest, answers=False), asked, answered=True, on_pair=True)
-    _close(draft, evidence, opening, offers=offers)
+    if not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last):
+        body.lead_with_pairs()
+    if evidence.on_overdose:
+        body.follow_overdosage(labels)
+    body.add_fields_and_quotes(question)
+    body.close(offers=offers)
     if not unclear:
-        _not_loaded(draft, evidence)
+        say_not_loaded(draft, evidence)
     return Answer(draft.text, tuple(draft.citations))
 
 
-def _close(draft: Draft, evidence: Evidence, opening: str, *, offers: bool) -> None:
-    """Add results of calculations, and where nothing follows ``opening`` the members of a class, or that none is."""
-    if draft.text == opening:
-        _classes(draft, evidence)
-    # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
-    for calculated in evidence.calculations:
-        _titled(draft, calculated)
-    _empty_handed(draft, evidence, nothing=draft.text == opening and not offers)
+@dataclass
+class _Body:
+    """An answer after its opening remarks, as it is put together."""
 
+    draft: Draft
+    asked: Question
+    evidence: Evidence
+    selection: Selection
+    opening: str = field(init=False)
+    """The opening remarks."""
+    leads: bool = False
+    """Whether statements on pairs lead the answer."""
+    answered: bool = False
+    """Whether the text so far answers; then only what answers clearly may follow."""
+    on_pair: Sequence[Quote] = ()
+    """The sentences of guidelines on the pairs that are asked about."""
+    beside: Selection = field(default_factory=Selection)
+    """What answers the question beside those pairs."""
 
-def _no_calculator(draft: Draft, question: str, evidence: Evidence) -> None:
-    """Say that there is no calculator for the scores that are asked for, if there are any."""
-    if not (evidence.calculations or evidence.named) and (scores := other_scores(question)):
-        draft.say(phrases.NO_CALCULATOR, names=scores)
+    def __post_init__(self) -> None:
+        self.opening = self.draft.text
 
+    def lead_with_pairs(self) -> None:
+        """Add what is said of the pairs; only what is grave if something answers the question beside them."""
+        self.on_pair = pair_sentences(self.evidence)
+        self.beside = told_beside(self.asked, self.selection, self.evidence)
+        if self.beside.answers:
+            add_grave(self.draft, self.asked, self.evidence, (*self.selection.warnings, *self.on_pair))
+            return
+        self.leads = True
+        warnings = () if self.evidence.on_overdose else self.selection.warnings
+        add_pairs(self.draft, self.asked, self.evidence, warnings, aside=False)
+        self.draft.quotes(self.on_pair, phrases.FROM_GUIDELINES)
+        self.answered = self.draft.text != self.opening
 
-def _absent_word(draft: Draft, question: str, evidence: Evidence) -> None:
-    """Name the most telling word of the question if it occurs in no guideline of the library."""
-    words = {one: word for word in re.findall(r"[^\W_]+", question) for one in terms(word)}
-    telling = max(evidence.terms, key=lambda each: each.weight, default=None)
-    if telling and telling.absent and telling.term in words and not evidence.named:
-        draft.say(phrases.ABSENT, names=[words[telling.term]])
+    def follow_overdosage(self, labels: Sequence[EvidencePassage]) -> None:
+        """Choose the quotes that may follow Overdosage sections."""
+        if self._labels_tell or not self.selection.answers:
+            self.selection = _below_overdosage(self.asked, [*labels, *self.evidence.passages], said=self._labels_tell)
+        if self.selection.quotes and not self._labels_tell:
+            self.answered = False
+
+    def add_fields_and_quotes(self, question: str) -> None:
+        """Add the fields of records that ``question`` asks for, then quotes, and pairs that are not its subject."""
+        # What else is asked may have a word such as "class" for something else.
+        others = bool(self.asked.beyond_record)
+        asks = record_parts(question if others else self.asked.asked)
+        parts = {*asks, *([PRODUCTS] if self.asked.asks_product else [])}
+        before = self.draft.text
+        add_fields(self.draft, parts, self.evidence)
+        dose = gives_values(question)
+        silent = self.leads and not self.on_pair and not self._labels_tell
+        # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
+        counts = self.evidence.on_overdose or not (silent or ((dose or others) and not self.leads))
+        self.answered = bool(counts) and (self.answered or self.draft.text != before)
+        told = parts and self.draft.text != self.opening
+        if not told or dose or others or asked_sections(question):
+            selection = self.beside if self.beside.answers else self.selection
+            self._quotes(selection, answered=self.answered, on_pair=self.leads and not self.evidence.on_overdose)
+        if not self.leads:
+            add_pairs(self.draft, self.asked, self.evidence, self.beside.warnings, aside=True)
+        if self.beside.answers:
+            on_pair = [one for one in self.on_pair if not self.draft.holds(one[0])][:_MOST_BESIDE]
+            self.draft.quotes(on_pair, phrases.FROM_GUIDELINES)
+            self._quotes(replace(self.selection, answers=False), answered=True, on_pair=True)
+
+    def close(self, *, offers: bool) -> None:
+        """Add results of calculations; where nothing else was added, members of a class, or that nothing was found."""
+        if self.draft.text == self.opening:
+            add_class_members(self.draft, self.evidence)
+        # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
+        for calculated in self.evidence.calculations:
+            add_titled(self.draft, calculated)
+        say_empty_handed(self.draft, self.evidence, nothing=self.draft.text == self.opening and not offers)
+
+    @property
+    def _labels_tell(self) -> bool:
+        """Whether a label says something of a pair."""
+        return any(pair.said for pair in self.evidence.pairs)
+
+    def _quotes(self, selection: Selection, *, answered: bool, on_pair: bool) -> None:
+        """Add the best sentences and rows; what is no clear answer only where nothing else answers, or a pair."""
+        quotes = [quote for quote in selection.quotes if not self.draft.holds(quote.unit)]
+        if answered:
+            quotes = [quote for quote in quotes if quote.held >= RELATED_FROM]
+        if on_pair:
+            quotes = [quote for quote in quotes if _adds(quote, self.asked, silent=not answered)]
+        if selection.shares_terms and not selection.quotes and not answered:
+            self.draft.say(phrases.UNRELATED)
+        beside = answered and not selection.answers
+        if beside:
+            quotes = quotes[:_MOST_BESIDE] if on_pair else []
+        if not quotes:
+            return
+        quotes = in_order(quotes, self.asked)
+        best = quotes[0]
+        sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
+        if beside:
+            sources = phrases.MORE
+        elif not selection.answers:
+            related = any(quote.held >= RELATED_FROM for quote in quotes)
+            self.draft.say(phrases.CLOSEST if related else phrases.UNRELATED)
+            sources = ""
+        elif not self.draft.text and leads(quotes):
+            self.draft.paragraph(quotes[0].unit.text, quotes[0].passage)
+            quotes, sources = quotes[1:], phrases.MORE
+        self.draft.quotes(((quote.unit, quote.passage) for quote in quotes), sources)
+        if selection.answers and self.asked.asks_several and (selection.says_more or _says_more(best, self.draft.text)):
+            self.draft.say(phrases.SAYS_MORE)
 
 
 def _below_overdosage(asked: Question, passages: Sequence[EvidencePassage], *, said: bool) -> Selection:
@@ -184,37 +242,6 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
     return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
 
 
-def _quotes(draft: Draft, selection: Selection, asked: Question, *, answered: bool, on_pair: bool) -> None:
-    """Add the best sentences and rows; those that are no clear answer only where nothing else answers, or a pair."""
-    quotes = [quote for quote in selection.quotes if not draft.holds(quote.unit)]
-    if answered:
-        quotes = [quote for quote in quotes if quote.held >= RELATED_FROM]
-    if on_pair:
-        quotes = [quote for quote in quotes if _adds(quote, asked, silent=not answered)]
-    if selection.shares_terms and not selection.quotes and not answered:
-        draft.say(phrases.UNRELATED)
-    beside = answered and not selection.answers
-    if beside:
-        quotes = quotes[:_MOST_BESIDE] if on_pair else []
-    if not quotes:
-        return
-    quotes = _in_order(quotes, asked)
-    best = quotes[0]
-    sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
-    if beside:
-        sources = phrases.MORE
-    elif not selection.answers:
-        related = any(quote.held >= RELATED_FROM for quote in quotes)
-        draft.say(phrases.CLOSEST if related else phrases.UNRELATED)
-        sources = ""
-    elif not draft.text and _leads(quotes):
-        draft.paragraph(quotes[0].unit.text, quotes[0].passage)
-        quotes, sources = quotes[1:], phrases.MORE
-    draft.quotes(((quote.unit, quote.passage) for quote in quotes), sources)
-    if selection.answers and asked.asks_several and (selection.says_more or _says_more(best, draft.text)):
-        draft.say(phrases.SAYS_MORE)
-
-
 def _adds(quote: Scored, asked: Question, *, silent: bool) -> bool:
     """Return whether ``quote`` may follow a pair: it names two medicines, or tells of the patient or what is asked.
 
@@ -233,126 +260,3 @@ def _says_more(quote: Scored, text: str) -> bool:
     """Return whether a section about what is asked has sentences beside ``quote`` that ``text`` does not hold."""
     section = (one.text for one in units(quote.passage.text) if one.heading == quote.unit.heading and not one.table)
     return bool(quote.headed) and any(one not in text for one in section)
-
-
-def _leads(quotes: Sequence[Scored]) -> bool:
-    """Return whether the first of several quotes is clearly better than the others, and readable without neighbours."""
-    first, *others = quotes
-    alone = not (first.unit.table or first.unit.leans or first.unit.leads)
-    if not others or first.passage.title or not alone or others[0].unit.limits or not first.is_on_subject:
-        return False
-    return all(first.score >= other.score + _CLEARLY for other in others)
-
-
-def _in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
-    """Sort quotes by source and group, the best first, and the rows of a table in its order.
-
-    What names only other medicines comes last. A prohibition in the patient's state comes first, then fitting bounds,
-    what is said of the asked group of patients, asked sections that answer or give the doses for a failing organ, then
-    the score.
-    """
-    placed = {quote.place: quote for quote in quotes}
-
-    def group(quote: Scored) -> object:
-        """Return the key of a quote's group: its table's rows, or a sentence and those it depends on."""
-        if quote.unit.table:
-            return table_of(quote.unit)
-        back = quote.unit.leans or int(quote.unit.limits)
-        before = placed.get(quote.place - back) if back else None
-        return group(before) if before and not before.unit.table else quote.place
-
-    def order(quote: Scored) -> tuple[bool | float, ...]:
-        part = quote.passage.part
-        leads = part in asked.sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
-        others = bool(asked.medicines) and names_others(asked, quote.unit)
-        forbids, group = asked.forbids_in_state(quote.unit), quote.features.group
-        return (quote.is_aside, others, group < 0, not forbids, not quote.fits, group <= 0, not leads, -quote.score)
-
-    ranked = sorted(quotes, key=order)
-    sources = list(dict.fromkeys(quote.passage.title for quote in ranked))
-    groups = list(dict.fromkeys(map(group, ranked)))
-    return sorted(
-        quotes,
-        key=lambda quote: (
-            sources.index(quote.passage.title),
-            groups.index(group(quote)),
-            quote.passage.place if quote.unit.table else 0,
-            quote.place,
-        ),
-    )
-
-
-def _not_loaded(draft: Draft, evidence: Evidence) -> None:
-    """Say which of the medicines are not in the drug database."""
-    for note in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
-        draft.paragraph(" ".join(in_language(PACKAGE, draft.language, one) for one in _SENTENCES.split(note)))
-
-
-def _facts(draft: Draft, parts: Collection[str], evidence: Evidence) -> None:
-    """Add the fields of records that the question asks for, and those of other tools' outputs."""
-    if parts:
-        _classes(draft, evidence)
-    for record in evidence.named:
-        _record(draft, parts, record)
-    for output in evidence.fields:
-        _titled(draft, output)
-
-
-def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
-    """Add the fields of a record that the question asks for."""
-    source = EvidencePassage("", cite=record.cite)
-    if PRODUCTS in parts:
-        rows = ((product, record) for product in record.products)
-        _table(draft, phrases.PRODUCTS.format(name=record.name), phrases.PRODUCT_COLUMNS, rows)
-    named = {BRANDS: (phrases.BRANDS, record.brand_names), DRUG_CLASS: (phrases.DRUG_CLASS, record.drug_classes)}
-    for part, (phrase, names) in named.items():
-        if part in parts and names:
-            draft.paragraph(phrase.format(name=record.name, names=phrases.listed(list(names))), source)
-
-
-def _classes(draft: Draft, evidence: Evidence) -> None:
-    """List the members of a class."""
-    records = [one for lookup in evidence.lookups for one in lookup.records if one.matched == "class"]
-    rows = (((one.name, ", ".join(one.drug_classes), ", ".join(one.brand_names)), one) for one in records)
-    if not evidence.named:
-        _table(draft, phrases.RECORDS, phrases.RECORD_COLUMNS, rows)
-
-
-def _table(
-    draft: Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
-) -> None:
-    """Add a table on records, if there are any."""
-    table = Table("", columns)
-    units = [
-        (Unit("", table=table, cells=tuple(cell or phrases.NOT_GIVEN for cell in cells)),
-         EvidencePassage("", cite=record.cite))
-        for cells, record in rows
-    ]  # fmt: skip
-    if units:
-        draft.lines(heading, units)
-
-
-def _titled(draft: Draft, block: TitledLines) -> None:
-    draft.lines(block.title, ((Unit(line), EvidencePassage(line, cite=block.cite)) for line in block.lines))
-
-
-def _empty_handed(draft: Draft, evidence: Evidence, *, nothing: bool) -> None:
-    """Name failed searches; if nothing was found, also name what was searched."""
-    if evidence.failures:
-        draft.say(phrases.FAILED, names=list(dict.fromkeys(evidence.failures)))
-    elif nothing:
-        places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
-        places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
-        draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
-
-
-def _offered_names(draft: Draft, evidence: Evidence) -> None:
-    """Ask for the medicine where no name in the question is known, before anything is quoted.
-
-    What labels say of a pair comes before the question for a name of it.
-    """
-    guesses = [lookup for lookup in evidence.lookups if not any(record.is_named for record in lookup.records)]
-    offered = list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions))
-    if offered and not evidence.pairs:
-        draft.say(phrases.NO_NAME)
-        draft.say(phrases.DID_YOU_MEAN, "or", names=offered[:3])

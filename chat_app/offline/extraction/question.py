@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import (
@@ -89,12 +90,12 @@ class Question:
     inherited: frozenset[int] = frozenset()
     """Terms that only earlier questions of the conversation contain."""
 
-    @property
+    @cached_property
     def names_alone(self) -> bool:
         """Return whether all terms are names of drugs and classes, or words that ask for anything on them."""
         return bool(self.subjects) and not self.beyond_names and not self.populations
 
-    @property
+    @cached_property
     def beyond_names(self) -> frozenset[int]:
         """Return the terms that are not names of asked drugs and classes; none if the question names no drug."""
         names = term_set(ASKING).union(*self.subjects)
@@ -104,7 +105,7 @@ class Question:
             if self.subjects and not any(form <= names for form in forms)
         )
 
-    @property
+    @cached_property
     def circumstances(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for anything besides the medicines taken."""
         values, words = term_set(value_names(self.text)), [forms[0] for forms in self.forms]
@@ -112,12 +113,12 @@ class Question:
         idle |= {place for place, word in enumerate(words) if word <= _PRODUCT}
         return self.beyond_names - idle | {place for place, word in enumerate(words) if word <= values}
 
-    @property
+    @cached_property
     def is_on_child(self) -> bool:
         """Return whether the patient is under 18 years old, and neither pregnant nor breastfeeding."""
         return not self.populations.isdisjoint(YOUNG) and self.populations.isdisjoint(MOTHERS)
 
-    @property
+    @cached_property
     def searched_sections(self) -> frozenset[str]:
         """Return the label sections that are asked for; the warning ones if the question only describes a patient."""
         only_describes = self.medicines and self.circumstances and not self.asks_kind
@@ -177,12 +178,12 @@ class Question:
         offered = not OFFERED.isdisjoint(fold_name(self.text).split())
         return offered and bool(self.held(_FORMS)) and not (self.sections or self.beyond_record)
 
-    @property
+    @cached_property
     def beyond_record(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for more than the fields of a record."""
         return self.circumstances - self.held(_PRODUCTS | RECORD_TERMS)
 
-    @property
+    @cached_property
     def asks_list(self) -> bool:
         """Return whether the question asks for a list, such as criteria or steps."""
         return LISTS.search(self.text) is not None
@@ -213,7 +214,7 @@ class Question:
         named = forbids is not None and self.names_state(term_set(unit.text[forbids.end() :]))
         return named and label_terms().names_any(unit.text)
 
-    @property
+    @cached_property
     def asks_medicine(self) -> bool:
         """Return whether the question asks for a medicine and names none."""
         return not self.medicines and ASKS_FOR_MEDICINE.search(self.asked) is not None
@@ -223,7 +224,7 @@ class Question:
         """Return whether the question asks for a time, a figure, a prohibition or a medicine."""
         return bool(self._kinds) or self.asks_medicine
 
-    @property
+    @cached_property
     def _kinds(self) -> list[re.Pattern[str]]:
         """Return the patterns of the kinds of answer that the question asks for."""
         kinds = ((HOW_OFTEN, TIME), (FIGURE, DIGIT))

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import Final, Literal
 
 from tools.language.figures import units_of
@@ -83,15 +84,19 @@ _STATES: Final[dict[str, re.Pattern[str]]] = {
     }.items()
 }
 """Patterns for other states of patients to whom a text may apply."""
+_TEXTS: Final = 20_000
+"""Number of sentences whose groups are remembered, because the readings of a question are scored on the same ones."""
 _COMPARES: Final = re.compile(r"\b(?:than|vs|versus|als|que)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=_TEXTS)
 def states_in(text: str) -> frozenset[str]:
     """Return the states of the patients to whom ``text`` applies; none if it compares them with others."""
     compares = _COMPARES.search(text)
     return frozenset(name for name, pattern in _STATES.items() if not compares and pattern.search(text))
 
 
+@lru_cache(maxsize=_TEXTS)
 def populations_in(text: str) -> tuple[Population, ...]:
     """Return the groups of patients that ``text`` names."""
     return tuple(name for name, pattern in NAMED.items() if pattern.search(text))
@@ -109,6 +114,7 @@ def names_children(text: str) -> bool:
     return _SAID_OF_CHILDREN.search(text) is not None
 
 
+@lru_cache(maxsize=_TEXTS)
 def speaks_of(text: str, population: Population) -> bool:
     """Return whether ``text`` names the group, or an age in it; a text on infants is not on children in general."""
     if population == "older patients" and _SAID_OF_OLDER.search(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from tools.language.figures import UNITS
@@ -54,6 +55,7 @@ def with_spanish_and(text: str, word: str) -> str:
     return _AND.sub(word, text)
 
 
+@lru_cache(maxsize=256)
 def _told_language(text: str) -> Language | None:
     """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None if there is no clear lead.
 
