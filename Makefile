@@ -15,6 +15,8 @@ WHEELHOUSE := build/wheelhouse
 EXPORT = $(UV) export --quiet --frozen --no-dev --extra postgres --extra tracing
 # Debian's Python has no ensurepip, and its pip must not change the system, so uv is installed in its own folder.
 export UV_PROJECT_ENVIRONMENT := $(VENV)
+# A network that inspects TLS has its certificate in the system's store, where pip looks, too.
+export UV_SYSTEM_CERTS ?= $(if $(wildcard /etc/ssl/certs/*),true,false)
 # Without compiled modules on the disk each start of the app compiles 3,000 of them, which doubles its time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -28,7 +30,7 @@ $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "Asclepius needs Python 3.11, 3.12 or 3.13; set PYTHON=... to one of them."; exit 1; }
 	@echo "Fetching uv ..."
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv 'uv>=0.9,<1'
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv 'uv>=0.13,<1'
 
 $(VENV)/.run: $(UV) pyproject.toml uv.lock
 	@echo "Installing Asclepius into $(VENV) ..."

@@ -11,16 +11,16 @@ import orjson
 
 from chat_app.offline import phrases
 from chat_app.offline.calculating.calculations import calculations, is_calculator
-from chat_app.offline.composition.compose import compose, is_answered
+from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
 from chat_app.offline.planning.followups import since_last_subject, standalone
-from chat_app.offline.planning.medicines_before import replaced_medicines, subjects
-from chat_app.offline.planning.readings import closest_reading, tried_readings
+from chat_app.offline.planning.medicines_before import replaced_medicines
+from chat_app.offline.planning.readings import chosen_reading, goes_on, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
-from chat_app.offline.reading.evidence import Evidence, EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
@@ -43,16 +43,12 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
     current = turns[-1]
     readings = standalone(turns, [function.name for function in prompt.functions])
     tried = tried_readings(readings, current.outputs)
-    question, outputs = tried[-1]
     computed, alone = calculations(prompt.functions, turns)
-    unread = question != readings[-1] and outputs and not alone
-    if unread and not _goes_on(current.question, question, gather(outputs)):
-        question, outputs = readings[readings.index(question) + 1], []
+    question, outputs = tried[-1] if alone else chosen_reading(current.question, readings, tried)
     courtesy = "" if current.outputs else small_talk(current.question)
-    calls = _calls(question, outputs, prompt, turns, computed, alone=alone)
-    if not calls and tried[1:] and not is_answered(question, gather(outputs), newest=current.question):
-        question, outputs = closest_reading(current.question, tried)
-        calls = _calls(question, outputs, prompt, turns, computed, alone=alone)
+    # The first reading is searched for alone, since it mostly suffices; the others together, since steps are limited.
+    asked = readings[1:] if question in readings[1:] and not outputs else (question,)
+    calls = _calls(asked, outputs, prompt, turns, computed, alone=alone)
     calls = [] if courtesy and not prompt.forced else calls
     if calls:
         yield Thought(_doing(calls, prompt.functions))
@@ -68,7 +64,7 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
             found = await search(prompt.file_search, [reading])
             yield Searched(tuple(found))
             question, evidence = reading, gather(outputs, found, searched=True)
-            if _goes_on(current.question, question, evidence):
+            if goes_on(question, evidence, newest=current.question):
                 break
         yield compose(question, evidence, newest=current.question)
     elif current.outputs:
@@ -78,15 +74,8 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield _without_sources(turns, current)
 
 
-def _goes_on(newest: str, completed: str, evidence: Evidence) -> bool:
-    """Return whether one sentence answers the ``newest`` words with those before, which name no other medicine."""
-    named = subjects(newest, evidence, beside=False)
-    others = set(subjects(completed, evidence)).difference(named) if named else ()
-    return not others and is_answered(completed, evidence, newest=newest)
-
-
 def _calls(
-    question: str,
+    questions: Sequence[str],
     outputs: Sequence[ToolOutput],
     prompt: ModelInput,
     turns: Sequence[Exchange],
@@ -94,16 +83,18 @@ def _calls(
     *,
     alone: bool,
 ) -> list[Call]:
-    """Return the calls that ``question`` needs after ``outputs`` and that were not made in the last of the ``turns``.
+    """Return the calls that ``questions`` need after ``outputs`` and that were not made in the last of the ``turns``.
 
-    ``computed`` are those of calculators, which may be needed ``alone``.
+    ``computed`` are those of calculators, which may be needed ``alone``. There are no outputs for several questions.
     """
     made, evidence = [(output.name, output.given) for output in turns[-1].outputs], gather(outputs)
     functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
-    planned = [] if alone else plan(question, functions, forced=prompt.forced and not (outputs or computed))
-    before = replaced_medicines(turns, question, evidence)
-    compared = comparison(question, evidence, functions, before) if outputs and not alone else []
-    return [call for call in (*planned, *compared, *computed) if (call.name, call.arguments) not in made]
+    forced = prompt.forced and not (outputs or computed)
+    planned = [] if alone else [call for one in questions for call in plan(one, functions, forced=forced)]
+    before = replaced_medicines(turns, questions[0], evidence)
+    compared = comparison(questions[0], evidence, functions, before) if outputs and not alone else []
+    needed = [call for call in (*planned, *compared, *computed) if (call.name, call.arguments) not in made]
+    return [call for place, call in enumerate(needed) if call not in needed[:place]]
 
 
 def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn]) -> str:

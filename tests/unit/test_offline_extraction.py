@@ -278,6 +278,14 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "DOAC in AF she has a metal valve?",
         ),
         ("bleeding on apixaban", ("apixaban",), "we don't have that", "bleeding on apixaban, we don't have that?"),
+        (
+            "haemorrhage on apixaban – intracranial",
+            ("apixaban",),
+            "when can he go back on it",
+            "when can he go back on apixaban (haemorrhage on apixaban – intracranial)?",
+        ),
+        ("haemorrhage on apixaban", ("apixaban",), "can she breastfeed on it", "can she breastfeed on apixaban?"),
+        ("thyroxine dose", ("thyroxine",), "calcium at the same time", "thyroxine dose, calcium at the same time?"),
         ("INR 9 on warfarin", ("warfarin",), "rash since this week", "INR 9 on warfarin, rash since this week?"),
         ("simvastatin 40", ("simvastatin",), "amlodipine added", "simvastatin 40, amlodipine added?"),
         (

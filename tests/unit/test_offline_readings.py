@@ -16,9 +16,9 @@ from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.planning.calls import plan
 from chat_app.offline.planning.followups import standalone
-from chat_app.offline.planning.readings import closest_reading
+from chat_app.offline.planning.readings import chosen_reading
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
-from chat_app.offline.reading.dialogue import Exchange, ToolOutput
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.wire.model import Answer, Call, FileSearch, Found, ModelInput, Searching
@@ -61,12 +61,14 @@ async def conversation(*questions: str) -> tuple[list[str], list[str]]:
     for question in questions:
         items.append(user(question))
         searched = []
-        while not isinstance(last := (await steps(items, functions=(SEARCH,)))[-1], Answer):
-            assert isinstance(last, Call)
-            place, arguments = f"call_{len(items)}", json.dumps(last.arguments)
-            searched.append(last.arguments["question"])
-            items.append({"type": "function_call", "call_id": place, "name": last.name, "arguments": arguments})
-            items.append({"type": "function_call_output", "call_id": place, "output": passages(searched[-1])})
+        while not isinstance(last := (found := await steps(items, functions=(SEARCH,)))[-1], Answer):
+            calls = [step for step in found if isinstance(step, Call)]
+            assert last in calls
+            for call in calls:
+                place, arguments = f"call_{len(items)}", json.dumps(call.arguments)
+                searched.append(call.arguments["question"])
+                items.append({"type": "function_call", "call_id": place, "name": call.name, "arguments": arguments})
+                items.append({"type": "function_call_output", "call_id": place, "output": passages(searched[-1])})
         answers.append(last.text)
         items.append({"type": "message", "role": "assistant", "content": answers[-1]})
     return searched, answers
@@ -123,7 +125,24 @@ def test_of_words_that_no_quote_holds_the_subject_is_kept_and_not_the_question(
     readings: tuple[str, ...], chosen: str
 ) -> None:
     tried = [(one, [ToolOutput(SEARCH.name, json.dumps({"question": one}), passages(one))]) for one in readings]
-    assert closest_reading(readings[0].split(", ")[1].rstrip("?"), tried)[0] == chosen
+    assert chosen_reading(readings[0].split(", ")[1].rstrip("?"), readings, tried)[0] == chosen
+
+
+async def test_the_readings_after_the_first_are_searched_for_in_one_step() -> None:
+    """A turn has few steps, and the check of a pair needs one, too."""
+    said = {"type": "message", "role": "assistant", "content": "5 mg."}
+    asked = [user("zorbin urticaria angioedema"), said, user("and in liver disease?"), said, user("light, daily?")]
+    first, *others = standalone(exchanges(asked), [SEARCH.name])
+    assert len(others) == 2
+    assert _searches(await steps(asked, functions=(SEARCH,))) == [first]
+    output = {"type": "function_call_output", "call_id": "call_1", "output": passages("none")}
+    call = {"type": "function_call", "call_id": "call_1", "name": SEARCH.name}
+    asked += [call | {"arguments": json.dumps({"question": first})}, output]
+    assert _searches(await steps(asked, functions=(SEARCH,))) == others
+
+
+def _searches(found: Sequence[Any]) -> list[str]:
+    return [step.arguments["question"] for step in found if isinstance(step, Call)]
 
 
 async def test_the_servers_own_search_tries_both_readings_and_stops_at_an_answer() -> None:

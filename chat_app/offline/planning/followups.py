@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chat_app.offline import phrases
+from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.planning.followup_signs import (
     LEAD,
     MOST_EMPTY_TERMS,
+    PATIENT,
     PREPOSITION,
     PRONOUN,
     asks_dose,
@@ -32,7 +34,7 @@ from chat_app.offline.planning.followup_signs import (
     states_more,
 )
 from chat_app.offline.planning.medicines_before import subjects
-from chat_app.offline.planning.readings import closest_reading, tried_readings
+from chat_app.offline.planning.readings import chosen_reading, tried_readings
 from chat_app.offline.planning.replacements import replaced
 from chat_app.offline.planning.small_talk import begins_anew, small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange
@@ -147,7 +149,7 @@ class _Conversation:
         """Add a question with its calls and answer."""
         question, called = without_courtesy(turn.question.strip()), frozenset(one.name for one in turn.outputs)
         tried = tried_readings(self.readings(question, called), turn.outputs)
-        self.last, outputs = closest_reading(question, tried) if phrases.is_unclear(turn.answer) else tried[-1]
+        self.last, outputs = chosen_reading(question, [reading for reading, _ in tried], tried)
         found = gather(outputs)
         self.answer, self.result = turn.answer, found.results
         if found.calculations and not (found.searched_documents or found.lookups):
@@ -248,7 +250,12 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     before = _ENDING.sub("", before)
     if means_before(rest) and not (known and _STATE.search(question)):
         if known:
-            return _of_patient(PRONOUN.sub(" and ".join(known), rest, count=1), [], before)
+            asked = PRONOUN.sub(" and ".join(known), rest, count=1)
+            # "When can he go back on it" is on what happened to the patient; "can she breastfeed on it" is not.
+            narrowed = asked_sections(rest) or populations_in(rest) or not PATIENT.search(rest)
+            told = re.sub("|".join(map(re.escape, known)), "", before)
+            alone = narrowed or not terms(told) or only_parts(told)
+            return _of_patient(asked, [], before) if alone else f"{asked} ({before})?"
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and not states_more(rest) and (asks_part(rest) or asks_dose(rest)):
         return _of_patient(rest, [" ".join([", ".join(known), *form_words(before)])], before)

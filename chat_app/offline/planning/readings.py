@@ -1,16 +1,21 @@
-"""Chooses the reading of a follow-up to answer, if none of those that were searched for has a clear answer."""
+"""Chooses the reading of a follow-up to go on with, by what its searches brought."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_app.offline.composition.compose import share_of_newest
+from chat_app.offline.composition.compose import is_answered, share_of_newest
+from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.terms import terms
 
+Tried = tuple[str, list[ToolOutput]]
+"""A reading with the outputs of its searches; without any it is still to be searched for."""
 
-def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[tuple[str, list[ToolOutput]]]:
+
+def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> list[Tried]:
     """Return the ``readings`` that were searched for, else the first, each with the outputs that are not another's."""
     given = [(output, output.given.values()) for output in outputs]
     tried = [reading for reading in readings if any(reading in each for _, each in given)] or readings[:1]
@@ -20,7 +25,31 @@ def tried_readings(readings: Sequence[str], outputs: Sequence[ToolOutput]) -> li
     ]
 
 
-def closest_reading(question: str, tried: Sequence[tuple[str, list[ToolOutput]]]) -> tuple[str, list[ToolOutput]]:
+def chosen_reading(question: str, readings: Sequence[str], tried: Sequence[Tried]) -> Tried:
+    """Return the reading of ``question`` to go on with.
+
+    It is the first of those ``tried`` that is answered clearly, else the next of the ``readings`` that was not tried,
+    else the closest.
+    """
+    if len(readings) == 1:
+        return tried[0]
+    for reading, outputs in tried:
+        evidence = gather(outputs)
+        clearly = is_answered if reading == readings[-1] else goes_on
+        if not outputs or clearly(reading, evidence, newest=question):
+            return reading, outputs
+    untried = readings[readings.index(tried[-1][0]) + 1 :]
+    return (untried[0], []) if untried else _closest(question, tried)
+
+
+def goes_on(reading: str, evidence: Evidence, *, newest: str) -> bool:
+    """Return whether one sentence answers the ``newest`` words with those before, which name no other medicine."""
+    named = subjects(newest, evidence, beside=False)
+    others = set(subjects(reading, evidence)).difference(named) if named else ()
+    return not others and is_answered(reading, evidence, newest=newest)
+
+
+def _closest(question: str, tried: Sequence[Tried]) -> Tried:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
     It is the one with the quote that holds most of the last words, of equal ones the first. If none holds
