@@ -41,6 +41,7 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
         return
     current = turns[-1]
+    earlier = [turn.question for turn in reversed(turns[:-1])]
     readings = standalone(turns, [function.name for function in prompt.functions])
     tried = tried_readings(readings, current.outputs)
     computed, alone = calculations(prompt.functions, turns)
@@ -66,10 +67,10 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
             question, evidence = reading, gather(outputs, found, searched=True)
             if goes_on(question, evidence, newest=current.question):
                 break
-        yield compose(question, evidence, newest=current.question)
+        yield compose(question, evidence, newest=current.question, earlier=earlier)
     elif current.outputs:
         yield Thought(phrases.CHOOSING)
-        yield compose(question, gather(outputs), newest=current.question)
+        yield compose(question, gather(outputs), newest=current.question, earlier=earlier)
     else:
         yield _without_sources(turns, current)
 

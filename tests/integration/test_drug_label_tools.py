@@ -292,6 +292,23 @@ async def test_a_known_medicine_that_is_not_loaded_is_no_misspelling(drugs: Drug
     assert output.output["note"].endswith("is not in the drug database.")
 
 
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("metformin or vildagliptin at eGFR 25", ["vildagliptin is not in the drug database."]),
+        ("spironolactone for severe LV dysfunction", []),
+        ("metformin dose", []),
+    ],
+)
+async def test_a_medicine_that_is_not_loaded_is_named_beside_those_found(
+    drugs: DrugDatabase, name: str, missing: list[str]
+) -> None:
+    output = await call(drugs, "search_drug_database", drug_name=name)
+    assert isinstance(output.output, dict)
+    assert output.output["results"]
+    assert output.output["not_loaded"] == missing
+
+
 async def test_a_german_compound_of_a_name_and_a_form_is_read(drugs: DrugDatabase) -> None:
     output = await call(drugs, "search_drug_database", drug_name="Sildenafil mit Nitrospray?")
     assert isinstance(output.output, dict)
@@ -301,7 +318,7 @@ async def test_a_german_compound_of_a_name_and_a_form_is_read(drugs: DrugDatabas
 async def test_the_result_for_the_model_is_the_contracts_shape(drugs: DrugDatabase) -> None:
     output = await call(drugs, "search_drug_database", drug_name="metformin", dosage_form="tablet", limit=3)
     assert isinstance(output.output, dict)
-    assert set(output.output) == {"query", "results", "did_you_mean", "note", "absent", "also_named"}
+    assert set(output.output) == {"query", "results", "did_you_mean", "note", "absent", "not_loaded", "also_named"}
     result = output.output["results"][0]
     assert {"cite", "generic_name", "brand_names", "drug_classes", "matched", "products", "label", "source"} <= set(
         result

@@ -250,6 +250,23 @@ def test_of_a_medicine_that_is_not_loaded_no_other_ones_dose_is_quoted() -> None
     assert note in text
 
 
+def test_a_medicine_that_is_not_loaded_is_told_beside_one_that_is() -> None:
+    note = "plaxiol is not in the drug database."
+    record: dict[str, object] = {
+        "cite": "[1]",
+        "generic_name": "zorbin",
+        "matched": {"how": "exact", "on": "zorbin"},
+    }
+    found = {
+        "results": [record | {"label": {"dosage": ["Zorbin is given as 5 mg."]}}],
+        "did_you_mean": [],
+        "note": note,
+    }
+    evidence = gather([ToolOutput("search_drug_database", "{}", json.dumps(found | {"not_loaded": [note]}))])
+    assert note in compose("zorbin or plaxiol dose?", evidence).text
+    assert note not in compose("zorbin or plaxiol, zorbin dose?", evidence, newest="zorbin dose?").text
+
+
 def test_a_ban_on_stopping_is_no_ban_on_use() -> None:
     stop, use = "Zorbatin must not be stopped abruptly in plaxia.", "Zorbatin in plaxia is avoided."
     assert order(answer("When should zorbatin not be used in plaxia?", stop, use), use, stop)

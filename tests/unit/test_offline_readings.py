@@ -267,3 +267,8 @@ def test_a_change_is_answered_in_its_direction(question: str, fitting: str, othe
     passages = [EvidencePassage(f"{head}{other}\n{fitting}", "[1]", "Guide")]
     texts = [quote.unit.text for quote in select(read_question(question), passages).quotes]
     assert texts == [fitting.replace("\t", " ")]
+
+
+async def test_words_that_show_no_language_are_answered_in_that_of_the_conversation() -> None:
+    _, answers = await conversation("Wie wird Zorbin begonnen, in welcher Dosis?", "plaxia urticaria")
+    assert answers[-1].startswith(("Kein Satz", "Aus den"))

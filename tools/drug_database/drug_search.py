@@ -141,6 +141,7 @@ class Searcher:
             did_you_mean=reading.did_you_mean,
             note=" ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)]),
             absent=not hits and bool(reading.notes),
+            not_loaded=reading.not_loaded,
             misspelt=reading.misspelt,
             also_named=(
                 *past_limit(state.index, reading.candidates, hits),

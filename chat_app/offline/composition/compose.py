@@ -24,6 +24,7 @@ from chat_app.offline.composition.remarks import (
     say_empty_handed,
     say_no_calculator,
     say_not_loaded,
+    say_others_not_loaded,
 )
 from chat_app.offline.extraction.candidates import with_caption
 from chat_app.offline.extraction.drug_parts import (
@@ -41,6 +42,7 @@ from chat_app.offline.wire.model import Answer
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
 from tools.language.quotable_units import units
+from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
@@ -48,9 +50,13 @@ _MOST_BESIDE: Final = 2
 """The closest sentences of guidelines below what labels say of a pair, which may not be what was asked."""
 
 
-def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
-    """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made."""
-    draft = Draft(language_of(newest or question))
+def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Sequence[str] = ()) -> Answer:
+    """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made.
+
+    It is in the language of the ``newest`` words; if they do not show it, in that of the ``earlier`` questions, the
+    last first.
+    """
+    draft = Draft(language_of(newest or question, *earlier))
     if evidence.catalogue:
         add_catalogue(draft, question, evidence.catalogue)
         return Answer(draft.text)
@@ -58,7 +64,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
     offer_names(draft, evidence)
     offers = bool(draft.text)
-    asked, labels = _read(question, evidence, newest)
+    asked, labels = _read(question, evidence, newest, draft.language)
     selection = selected(asked, labels, evidence, draft.language)
     if unclear := not selection.answers:
         say_not_loaded(draft, evidence)
@@ -75,6 +81,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     body.close(offers=offers)
     if not unclear:
         say_not_loaded(draft, evidence)
+    say_others_not_loaded(draft, of_pairs, newest or question)
     return Answer(draft.text, tuple(draft.citations))
 
 
@@ -207,20 +214,22 @@ def _is_on_overdose(quote: Scored) -> bool:
 def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
     """Return whether a sentence of ``evidence`` clearly answers ``question``."""
     asked, labels = _read(question, evidence, newest)
-    return selected(asked, labels, evidence, language_of(newest)).answers
+    return selected(asked, labels, evidence, "en").answers
 
 
 def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
     """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count."""
     asked, labels = _read(question, evidence, newest)
-    quotes = selected(asked, labels, evidence, language_of(newest)).quotes
+    quotes = selected(asked, labels, evidence, "en").quotes
     words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
     weights = {place: asked.weights[place] or 1.0 for place in words - asked.inherited}
     held = (sum(weights[place] for place in quote.all_held & weights.keys()) for quote in quotes)
     return max(held, default=0.0) / (sum(weights.values()) or 1.0)
 
 
-def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, list[EvidencePassage]]:
+def _read(
+    question: str, evidence: Evidence, newest: str, language: Language = "en"
+) -> tuple[Question, list[EvidencePassage]]:
     """Return the question as the searches read it, and the labels of the medicines that it names.
 
     Labels list the classes of medicines that are not loaded, too.
@@ -238,7 +247,6 @@ def _read(question: str, evidence: Evidence, newest: str) -> tuple[Question, lis
         classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
-    language = language_of(newest or question)
     return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
 
 

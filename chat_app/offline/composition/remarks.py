@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline import phrases
@@ -11,6 +12,7 @@ from chat_app.offline.composition.draft import Draft
 from chat_app.offline.reading.evidence import Evidence
 from tools.catalogues import in_language
 from tools.drug_database.labels.pair_notes import PACKAGE
+from tools.language.folding import fold_name
 from tools.language.terms import terms
 
 _SENTENCES: Final = re.compile(r"(?<=\w\.) ")
@@ -29,8 +31,20 @@ def offer_names(draft: Draft, evidence: Evidence) -> None:
 
 
 def say_not_loaded(draft: Draft, evidence: Evidence) -> None:
-    """Say which of the medicines are not in the drug database."""
-    for note in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
+    """Say that the only medicine of the question is not in the drug database."""
+    _say_notes(draft, [lookup.absent for lookup in evidence.lookups if lookup.absent])
+
+
+def say_others_not_loaded(draft: Draft, evidence: Evidence, newest: str) -> None:
+    """Say which other medicines of the ``newest`` words are not in the drug database, if no note on a pair says so."""
+    said = fold_name(" ".join(pair.note for pair in evidence.pairs if pair.note and pair.note in draft.text)).split()
+    asked = set(fold_name(newest).split()).difference(said)
+    notes = (note for lookup in evidence.lookups if not lookup.absent for note in lookup.not_loaded)
+    _say_notes(draft, [note for note in notes if fold_name(note).split()[0] in asked])
+
+
+def _say_notes(draft: Draft, notes: Sequence[str]) -> None:
+    for note in dict.fromkeys(notes):
         draft.paragraph(" ".join(in_language(PACKAGE, draft.language, one) for one in _SENTENCES.split(note)))
 
 

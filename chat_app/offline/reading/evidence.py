@@ -92,7 +92,9 @@ class Lookup:
     records: tuple[EvidenceRecord, ...] = ()
     suggestions: tuple[str, ...] = ()
     absent: str = ""
-    """What the search says about a known name whose medicine it does not have."""
+    """What the search says about a known name whose medicine it does not have, if it found nothing else."""
+    not_loaded: tuple[str, ...] = ()
+    """What it says about each of these names, whatever else it found."""
     also_named: tuple[str, ...] = ()
     """Classes, foods and herbs that were named beside the medicines."""
 

@@ -83,6 +83,7 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
                 tuple(records),
                 _texts(fields.get("did_you_mean")),
                 absent=_text(fields.get("note")) if fields.get("absent") is True else "",
+                not_loaded=_texts(fields.get("not_loaded")),
                 also_named=_texts(fields.get("also_named")),
             )
         )

@@ -49,6 +49,7 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
         "did_you_mean": list(result.did_you_mean),
         "note": result.note,
         "absent": result.absent,
+        "not_loaded": list(result.not_loaded),
         "also_named": list(result.also_named),
     }
     names = [hit.matched.on for hit in result.hits if hit.matched.how not in {"spelling", "text"}]

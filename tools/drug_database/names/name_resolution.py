@@ -132,9 +132,10 @@ def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
 
 def known_name(text: str) -> str:
     """Return the name of the medicine ``text`` in the vocabularies, loaded or not; empty for other text."""
-    alias = aliases().name(text)
-    if alias is not None:
-        return alias.alias if alias.kind != "abbreviation" else ""
+    if is_abbreviation(text):
+        return ""
+    if (alias := aliases().name(text)) is not None:
+        return alias.alias
     squeezed = fold_name(text).replace(" ", "")
     exact, by_key = _substances()
     if squeezed in exact:
@@ -144,6 +145,12 @@ def known_name(text: str) -> str:
         alias = aliases().international(text)
         return by_key.get(key) or (alias.alias if alias else salt_in_english(text))
     return ""
+
+
+def is_abbreviation(text: str) -> bool:
+    """Return whether ``text`` is an abbreviation of a medicine's name, which may mean something else, too."""
+    alias = aliases().name(text)
+    return alias is not None and alias.kind == "abbreviation"
 
 
 def not_loaded(index: NameIndex, text: str) -> str:

@@ -19,6 +19,7 @@ from tools.drug_database.names.name_resolution import (
     class_named,
     classed,
     distinct,
+    is_abbreviation,
     leading,
     named,
     named_alone,
@@ -65,6 +66,8 @@ class Reading(NamedTuple):
     """Notes on the names; without candidates, why the text names no record."""
     misspelt: tuple[str, ...] = ()
     """The typed words that can only be a misspelling of one medicine."""
+    not_loaded: tuple[str, ...] = ()
+    """The notes on typed names whose medicine no record has."""
     perhaps: Reading | None = None
     """Distant spellings, for use if nothing else is found."""
 
@@ -192,7 +195,7 @@ def _as_question(index: NameIndex, question: TypedQuery) -> Reading:
     subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
     texts = dict.fromkeys(text for text in (question.trimmed, core, subject) if text and f" {text} " in written)
     if absent := next((note for text in texts if (note := _absent(index, text))), ""):
-        return Reading(notes=(absent,))
+        return Reading(notes=(absent,), not_loaded=(absent,))
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
     uncovered = (word for place, word in enumerate(question.words) if place not in covered)
@@ -203,7 +206,9 @@ def _as_question(index: NameIndex, question: TypedQuery) -> Reading:
         reading = _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     else:
         reading = _with_guesses(index, question, spans, left)
-    return reading._replace(notes=(*reading.notes, *notes.values()))
+    # An abbreviation mostly means something else in a sentence: LV, TSH.
+    sure = tuple(note for word, note in notes.items() if not is_abbreviation(word))
+    return reading._replace(notes=(*reading.notes, *notes.values()), not_loaded=sure)
 
 
 def _absent(index: NameIndex, text: str) -> str:

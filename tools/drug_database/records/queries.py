@@ -75,6 +75,8 @@ class DrugSearchResult(Frozen):
     note: str = ""
     absent: bool = False
     """Whether a known name or a code was typed whose medicine is not in the database; ``note`` names it."""
+    not_loaded: tuple[str, ...] = ()
+    """Of ``note``, what it says on typed names whose medicine is not in the database."""
     misspelt: tuple[str, ...] = ()
     """The typed words that can only be a misspelling of one medicine; of one alone, of the first suggestion."""
     also_named: tuple[str, ...] = ()
