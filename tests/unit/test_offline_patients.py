@@ -267,6 +267,18 @@ def test_a_medicine_that_is_not_loaded_is_told_beside_one_that_is() -> None:
     assert note not in compose("zorbin or plaxiol, zorbin dose?", evidence, newest="zorbin dose?").text
 
 
+def test_where_no_text_speaks_of_what_the_patient_has_the_warnings_are_quoted() -> None:
+    uses = [
+        "Zorbistatin treats plaxia of the foot, where zorbistatin works best in the first weeks of spring.",
+        "Zorbistatin lowers zorbium levels of people whose mothers and sisters had raised levels before.",
+        "Zorbistatin softens old scars after burns, if zorbistatin is begun while these are still pink.",
+        "Zorbistatin shortens attacks of morning stiffness in knees, hips, fingers and both shoulders.",
+    ]
+    label = {"indications": uses, "warnings": ["Bad reactions of the skin have been reported."]}
+    assert label["warnings"][0] in answer("urticaria on zorbistatin", "Nothing.", **label)
+    assert label["warnings"][0] not in answer("plaxia on zorbistatin", "Nothing.", **label)
+
+
 def test_a_ban_on_stopping_is_no_ban_on_use() -> None:
     stop, use = "Zorbatin must not be stopped abruptly in plaxia.", "Zorbatin in plaxia is avoided."
     assert order(answer("When should zorbatin not be used in plaxia?", stop, use), use, stop)

@@ -28,7 +28,14 @@ def test_opposites_and_parts_of_phrases_are_not_related(word: str, other: str) -
 
 
 @pytest.mark.parametrize(
-    ("word", "phrase"), [("epilepsy", "seizure disorder"), ("weaning", "withdraw gradually"), ("copd", "emphysema")]
+    ("word", "phrase"),
+    [
+        ("epilepsy", "seizure disorder"),
+        ("weaning", "withdraw gradually"),
+        ("copd", "emphysema"),
+        ("gastrointestinal", "vomiting"),
+        ("vomiting", "gastrointestinal"),
+    ],
 )
 def test_words_of_questions_are_related_to_those_of_labels(word: str, phrase: str) -> None:
     assert term_set(phrase) in related_forms(term(word))

@@ -112,10 +112,11 @@ def _quotes(
     """Return the best of the units ``sharing`` terms with the question, each with the units it needs."""
     ranked = sorted(sharing, key=lambda each: -each.score)
     # If a medicine is asked about, units with bounds that fit the patient come first if they score well enough. If only
-    # a section of its label is asked for, the units of this section come first.
+    # a section of its label is asked for, the units of this section come first; the warnings if nothing speaks of what
+    # the patient has.
     fitting = {each.place for each in ranked if question.subjects and each.fits}
     enough = next((each for each in ranked if each.place in fitting), ranked[0]).score - room.worse
-    asked = sections_alone(question)
+    asked = sections_alone(question) or _cautions_for_unspoken(question, ranked)
     ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.passage.part not in asked))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
@@ -138,6 +139,15 @@ def _quotes(
         length += sum(one.unit.words for one in group.values())
         added += 1
     return tuple((chosen | _on_patients(question, ranked, chosen, placed, room.words)).values())
+
+
+def _cautions_for_unspoken(question: Question, found: Sequence[Scored]) -> frozenset[str]:
+    """Return the warning sections if ``question`` only tells what a patient on a medicine has, and no unit says it.
+
+    A label may say it in other words: "severe gastrointestinal reactions" for "throwing up".
+    """
+    held = frozenset[int]().union(*(each.all_held | each.near for each in found))
+    return question.searched_sections - question.sections if held.isdisjoint(question.circumstances) else frozenset()
 
 
 def _on_patients(

@@ -33,5 +33,8 @@ def _clinical() -> Mapping[str, Sequence[frozenset[str]]]:
     found: dict[str, list[frozenset[str]]] = defaultdict(list)
     for word, phrases in entries("related.tsv"):
         for term in term_set(word):
-            found[term] += [form for form in map(term_set, phrases) if form and term not in form]
+            forms = [form for form in map(term_set, phrases) if form and term not in form]
+            found[term] += forms
+            for related in (related for form in forms if len(form) == 1 for related in form):
+                found[related].append(frozenset({term}))
     return found
