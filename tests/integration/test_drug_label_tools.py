@@ -195,6 +195,22 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
 
 
 @pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("HCT Dosis", ["hydrochlorothiazide"]),
+        ("HCT bei Gicht?", ["hydrochlorothiazide"]),
+        ("HCT dose", ["hydrocortisone", "hydrochlorothiazide"]),
+    ],
+)
+async def test_an_abbreviation_means_what_it_does_in_the_language_of_the_question(
+    drugs: DrugDatabase, question: str, meant: list[str]
+) -> None:
+    output = await call(drugs, "search_drug_database", drug_name=question)
+    assert isinstance(output.output, dict)
+    assert [one["generic_name"] for one in output.output["results"]] == meant
+
+
+@pytest.mark.parametrize(
     ("question", "also_named"),
     [
         ("prednisone 40 mg daily, can she get the MMR vaccine?", ["mmr vaccine"]),

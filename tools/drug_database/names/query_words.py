@@ -49,6 +49,8 @@ _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 class TypedQuery(NamedTuple):
     """A typed text with its folded words."""
 
+    plain: str
+    """The visible text in the case in which it was typed, which tells its language."""
     whole: str
     """The whole text, folded."""
     words: tuple[str, ...]
@@ -102,6 +104,7 @@ def understand(typed: str) -> TypedQuery:
     capitals = fold_name(" ".join(word for word in plain.split() if word.isupper())) if not plain.isupper() else ""
     core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
     return TypedQuery(
+        plain=plain,
         whole=" ".join(words),
         words=words,
         core=core,

@@ -167,7 +167,7 @@ def read(index: NameIndex, question: TypedQuery) -> Reading:
 def _in_its_language(index: NameIndex, question: TypedQuery, reading: Reading) -> Reading:
     """Leave out the meanings that an abbreviation does not have in the language of ``question``."""
     known = {one.on: aliases().name(one.on) for one in reading.candidates if one.how == "synonym"}
-    language = language_of(question.whole)
+    language = language_of(question.plain)
     meant = {on: alias.foreign[language] for on, alias in known.items() if alias and language in alias.foreign}
     fitting = (one for one in reading.candidates if meant.get(one.on) in {None, index.generics[one.entry]})
     return reading._replace(candidates=tuple(fitting)) if meant else reading
