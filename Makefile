@@ -16,7 +16,9 @@ EXPORT = $(UV) export --quiet --frozen --no-dev --extra postgres --extra tracing
 # Debian's Python has no ensurepip, and its pip must not change the system, so uv is installed in its own folder.
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 # A network that inspects TLS has its certificate in the system's store, where pip looks, too.
-export UV_SYSTEM_CERTS ?= $(if $(wildcard /etc/ssl/certs/*),true,false)
+ifneq ($(wildcard /etc/ssl/certs/*),)
+export UV_SYSTEM_CERTS ?= true
+endif
 # Without compiled modules on the disk each start of the app compiles 3,000 of them, which doubles its time.
 unexport PYTHONDONTWRITEBYTECODE
 

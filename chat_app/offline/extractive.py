@@ -45,7 +45,8 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
     readings = standalone(turns, [function.name for function in prompt.functions])
     tried = tried_readings(readings, current.outputs)
     computed, alone = calculations(prompt.functions, turns)
-    question, outputs = tried[-1] if alone else chosen_reading(current.question, readings, tried)
+    unfinished = not prompt.parallel and _calls(tried[-1][:1], [], prompt, turns, [], alone=alone)
+    question, outputs = tried[-1] if alone or unfinished else chosen_reading(current.question, readings, tried)
     courtesy = "" if current.outputs else small_talk(current.question)
     # The first reading is searched for alone, since it mostly suffices; the others together, since steps are limited.
     asked = readings[1:] if question in readings[1:] and not outputs else (question,)

@@ -250,21 +250,22 @@ def test_of_a_medicine_that_is_not_loaded_no_other_ones_dose_is_quoted() -> None
     assert note in text
 
 
-def test_a_medicine_that_is_not_loaded_is_told_beside_one_that_is() -> None:
-    note = "plaxiol is not in the drug database."
-    record: dict[str, object] = {
-        "cite": "[1]",
-        "generic_name": "zorbin",
-        "matched": {"how": "exact", "on": "zorbin"},
-    }
-    found = {
-        "results": [record | {"label": {"dosage": ["Zorbin is given as 5 mg."]}}],
-        "did_you_mean": [],
-        "note": note,
-    }
-    evidence = gather([ToolOutput("search_drug_database", "{}", json.dumps(found | {"not_loaded": [note]}))])
-    assert note in compose("zorbin or plaxiol dose?", evidence).text
-    assert note not in compose("zorbin or plaxiol, zorbin dose?", evidence, newest="zorbin dose?").text
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("zorbin or plaxiol dose?", "plaxiol"),
+        ("Dosis: Zorbin oder Torasemid?", "torasemide"),
+        ("¿Dosis de zorbin o vildagliptina?", "vildagliptin"),
+    ],
+)
+def test_a_medicine_that_is_not_loaded_is_told_beside_one_that_is(question: str, missing: str) -> None:
+    record = {"cite": "[1]", "generic_name": "zorbin", "matched": {"how": "exact", "on": "zorbin"}}
+    label = {"dosage": ["Zorbin is given as 5 mg."]}
+    note = f"{missing} is not in the drug database."
+    found = {"results": [record | {"label": label}], "did_you_mean": [], "note": note, "not_loaded": [note]}
+    evidence = gather([ToolOutput("search_drug_database", "{}", json.dumps(found))])
+    assert missing in compose(question, evidence).text
+    assert missing not in compose(f"{question} zorbin dose?", evidence, newest="zorbin dose?").text
 
 
 def test_where_no_text_speaks_of_what_the_patient_has_the_warnings_are_quoted() -> None:

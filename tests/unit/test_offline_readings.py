@@ -141,6 +141,27 @@ async def test_the_readings_after_the_first_are_searched_for_in_one_step() -> No
     assert _searches(await steps(asked, functions=(SEARCH,))) == others
 
 
+async def test_without_parallel_calls_a_reading_is_judged_after_all_its_searches() -> None:
+    drugs = FunctionToolIn(
+        type="function",
+        name="search_drugs",
+        parameters={"type": "object", "properties": {"drug_name": {"type": "string"}}, "required": ["drug_name"]},
+    )
+    said = {"type": "message", "role": "assistant", "content": "5 mg."}
+    items = [user("plaxia urticaria angioedema"), said, user("urtilol light, daily?")]
+    made: list[tuple[str, str]] = []
+    while isinstance(last := (await steps(items, functions=(SEARCH, drugs), parallel=False))[-1], Call):
+        ((argument, value),) = last.arguments.items()
+        made.append((argument, value))
+        found = passages("none") if argument == "question" else json.dumps({"results": [], "did_you_mean": []})
+        place, arguments = f"call_{len(items)}", json.dumps(last.arguments)
+        items.append({"type": "function_call", "call_id": place, "name": last.name, "arguments": arguments})
+        items.append({"type": "function_call_output", "call_id": place, "output": found})
+    readings = [value for argument, value in made if argument == "question"]
+    assert len(readings) > 1
+    assert made == [(argument, reading) for reading in readings for argument in ("question", "drug_name")]
+
+
 def _searches(found: Sequence[Any]) -> list[str]:
     return [step.arguments["question"] for step in found if isinstance(step, Call)]
 

@@ -12,6 +12,7 @@ from chat_app.offline.composition.draft import Draft
 from chat_app.offline.reading.evidence import Evidence
 from tools.catalogues import in_language
 from tools.drug_database.labels.pair_notes import PACKAGE
+from tools.drug_database.names.foreign_names import international_key
 from tools.language.folding import fold_name
 from tools.language.terms import terms
 
@@ -37,10 +38,15 @@ def say_not_loaded(draft: Draft, evidence: Evidence) -> None:
 
 def say_others_not_loaded(draft: Draft, evidence: Evidence, newest: str) -> None:
     """Say which other medicines of the ``newest`` words are not in the drug database, if no note on a pair says so."""
-    said = fold_name(" ".join(pair.note for pair in evidence.pairs if pair.note and pair.note in draft.text)).split()
-    asked = set(fold_name(newest).split()).difference(said)
+    said = " ".join(pair.note for pair in evidence.pairs if pair.note and pair.note in draft.text)
+    asked = _keys(newest) - _keys(said)
     notes = (note for lookup in evidence.lookups if not lookup.absent for note in lookup.not_loaded)
-    _say_notes(draft, [note for note in notes if fold_name(note).split()[0] in asked])
+    _say_notes(draft, [note for note in notes if _keys(note.split()[0]) <= asked])
+
+
+def _keys(text: str) -> set[str]:
+    """Return a key for each word of ``text``, the same for a name in several languages."""
+    return set(map(international_key, fold_name(text).split()))
 
 
 def _say_notes(draft: Draft, notes: Sequence[str]) -> None:

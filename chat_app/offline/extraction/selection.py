@@ -142,9 +142,9 @@ def _quotes(
 
 
 def _cautions_for_unspoken(question: Question, found: Sequence[Scored]) -> frozenset[str]:
-    """Return the warning sections if ``question`` only tells what a patient on a medicine has, and no unit says it.
+    """Return the warning sections if ``question`` tells something beside a medicine, and no unit says it.
 
-    A label may say it in other words: "severe gastrointestinal reactions" for "throwing up".
+    A label may say in other words what the patient has: "bullous pemphigoid" for "blisters".
     """
     held = frozenset[int]().union(*(each.all_held | each.near for each in found))
     return question.searched_sections - question.sections if held.isdisjoint(question.circumstances) else frozenset()

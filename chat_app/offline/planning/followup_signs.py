@@ -29,10 +29,10 @@ _TIME: Final = r"(?:morning|afternoon|evening|night|day|week|month|year|time)s?\
 PRONOUN: Final = re.compile(
     rf"\b(?:it|its|they|them|their|(?:these|those|this|that)(?! {_TIME}))"
     r"(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
-    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! \w))",
+    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! (?:time|day|dose|way)\b))",
     re.IGNORECASE,
 )
-PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm)\b", re.IGNORECASE)
+_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm)\b", re.IGNORECASE)
 """A pronoun for the patient of the question before."""
 _GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
 """Words that relate a question to the subject of the one before."""
@@ -88,7 +88,7 @@ def refers_back(question: str) -> bool:
         return True
     if short and (means_before(question) or _gives_value(question) or states_more(question)):
         return True
-    return PATIENT.search(question) is not None and (short or not has_uncommon_word(question))
+    return _PATIENT.search(question) is not None and (short or not has_uncommon_word(question))
 
 
 def means_before(question: str) -> bool:
@@ -97,7 +97,7 @@ def means_before(question: str) -> bool:
     if pronoun is None or (_EXPLETIVE.search(question) and has_uncommon_word(question)):
         return False
     *earlier, _ = _CLAUSES.split(question[: pronoun.start()])
-    own = [clause for clause in earlier if not PATIENT.search(clause)]
+    own = [clause for clause in earlier if not _PATIENT.search(clause)]
     return not any(has_uncommon_word(clause) or length(clause) > MOST_EMPTY_TERMS for clause in own)
 
 
@@ -113,7 +113,7 @@ def states_more(question: str) -> bool:
     if _ASKING.search(question):
         return False
     said = not _VERBS_OF_PATIENTS.isdisjoint(re.findall(r"[^\W\d_]+", question.lower()))
-    return said or PATIENT.match(question) is not None
+    return said or _PATIENT.match(question) is not None
 
 
 def asks_part(question: str) -> bool:
@@ -132,7 +132,7 @@ def asks_dose(question: str) -> bool:
 
 def has_uncommon_word(question: str) -> bool:
     """Return whether ``question`` has a word beyond everyday ones, such as the name of its subject."""
-    return not all(map(is_ordinary, re.findall(r"[^\W\d_]{2,}", PATIENT.sub("", question).lower())))
+    return not all(map(is_ordinary, re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())))
 
 
 def may_be_medicine(text: str) -> bool:
@@ -155,7 +155,7 @@ def is_medicine(text: str) -> bool:
 def possible_names(text: str) -> list[str]:
     """Return the words of ``text`` that may be names: no form, value, pronoun or single letter."""
     left_out = {*CONTEXT, *fold_name(value_names(text)).split()}
-    words = fold_name(_GOES_ON.sub("", PATIENT.sub("", text))).split()
+    words = fold_name(_GOES_ON.sub("", _PATIENT.sub("", text))).split()
     return [
         word for word in words if not (word in left_out or len(word) < 2 or word[0].isdigit() or is_form_word(word))
     ]

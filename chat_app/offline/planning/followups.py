@@ -19,7 +19,6 @@ from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
 from chat_app.offline.planning.followup_signs import (
     LEAD,
     MOST_EMPTY_TERMS,
-    PATIENT,
     PREPOSITION,
     PRONOUN,
     asks_dose,
@@ -85,6 +84,9 @@ _PLACES: Final = (
 )  # fmt: skip
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
+_BRACKETS: Final = re.compile(r"\s*[()]\s*")
+_THE_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his)\b", re.IGNORECASE)
+"""The patient beside an English pronoun for a medicine; ER is a form."""
 
 
 def since_last_subject(turns: Sequence[Exchange]) -> Sequence[Exchange]:
@@ -252,10 +254,11 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
         if known:
             asked = PRONOUN.sub(" and ".join(known), rest, count=1)
             # "When can he go back on it" is on what happened to the patient; "can she breastfeed on it" is not.
-            narrowed = asked_sections(rest) or populations_in(rest) or not PATIENT.search(rest)
-            told = re.sub("|".join(map(re.escape, known)), "", before)
-            alone = narrowed or not terms(told) or only_parts(told)
-            return _of_patient(asked, [], before) if alone else f"{asked} ({before})?"
+            narrowed = asked_sections(rest) or populations_in(rest) or not _THE_PATIENT.search(rest)
+            told = re.sub(rf"\b(?:{'|'.join(map(re.escape, known))})\b", "", before)
+            if narrowed or not terms(told) or only_parts(told):
+                return _of_patient(asked, [], before)
+            return f"{asked} ({_BRACKETS.sub(', ', before).strip(', ')})?"
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and not states_more(rest) and (asks_part(rest) or asks_dose(rest)):
         return _of_patient(rest, [" ".join([", ".join(known), *form_words(before)])], before)

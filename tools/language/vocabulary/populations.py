@@ -85,7 +85,7 @@ _STATES: Final[dict[str, re.Pattern[str]]] = {
 }
 """Patterns for other states of patients to whom a text may apply."""
 _TEXTS: Final = 20_000
-"""Number of sentences whose groups are remembered, because the readings of a question are scored on the same ones."""
+"""Number of texts whose groups are remembered, because the readings of a question are scored on the same sentences."""
 _COMPARES: Final = re.compile(r"\b(?:than|vs|versus|als|que)\b", re.IGNORECASE)
 
 
