@@ -299,6 +299,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ),
         ("haemorrhage on apixaban", ("apixaban",), "can she breastfeed on it", "can she breastfeed on apixaban?"),
         ("thyroxine dose", ("thyroxine",), "calcium at the same time", "thyroxine dose, calcium at the same time?"),
+        ("lisinopril dose", ("lisinopril",), "K 5.7 on the same sample", "lisinopril dose, K 5.7 on the same sample?"),
         ("INR 9 on warfarin", ("warfarin",), "rash since this week", "INR 9 on warfarin, rash since this week?"),
         ("simvastatin 40", ("simvastatin",), "amlodipine added", "simvastatin 40, amlodipine added?"),
         (

@@ -29,7 +29,7 @@ _TIME: Final = r"(?:morning|afternoon|evening|night|day|week|month|year|time)s?\
 PRONOUN: Final = re.compile(
     rf"\b(?:it|its|they|them|their|(?:these|those|this|that)(?! {_TIME}))"
     r"(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
-    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! (?:time|day|dose|way)\b))",
+    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! \w|-)|same(?= (?:appl|go|hold|true)))",
     re.IGNORECASE,
 )
 _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm)\b", re.IGNORECASE)
