@@ -108,7 +108,7 @@ class _Body:
         self.opening = self.draft.text
 
     def lead_with_pairs(self) -> None:
-        """Add what is said of the pairs; only what is grave if something answers the question beside them."""
+        """Add the statements on the pairs; only the grave ones if something else answers the question."""
         self.on_pair = pair_sentences(self.evidence)
         self.beside = told_beside(self.asked, self.selection, self.evidence)
         if self.beside.answers:
@@ -155,7 +155,7 @@ class _Body:
         """Add results of calculations; where nothing else was added, members of a class, or that nothing was found."""
         if self.draft.text == self.opening:
             add_class_members(self.draft, self.evidence)
-        # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
+        # The result of a calculation does not answer what else was asked, so it comes after the quotes.
         for calculated in self.evidence.calculations:
             add_titled(self.draft, calculated)
         say_empty_handed(self.draft, self.evidence, nothing=self.draft.text == self.opening and not offers)
@@ -166,7 +166,7 @@ class _Body:
         return any(pair.said for pair in self.evidence.pairs)
 
     def _quotes(self, selection: Selection, *, answered: bool, on_pair: bool) -> None:
-        """Add the best sentences and rows; what is no clear answer only where nothing else answers, or a pair."""
+        """Add the best sentences and rows. Unclear ones are added only if nothing else answers, or below a pair."""
         quotes = [quote for quote in selection.quotes if not self.draft.holds(quote.unit)]
         if answered:
             quotes = [quote for quote in quotes if quote.held >= RELATED_FROM]

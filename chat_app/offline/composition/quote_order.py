@@ -1,4 +1,4 @@
-"""Puts the quotes of an answer in order, and tells whether the first leads the answer as a sentence of its own."""
+"""Sorts the quotes of an answer, and tells whether the first can open the answer as a paragraph."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def say_absent_word(draft: Draft, question: str, evidence: Evidence) -> None:
 
 
 def say_empty_handed(draft: Draft, evidence: Evidence, *, nothing: bool) -> None:
-    """Name failed searches; if nothing was found, also name what was searched."""
+    """Name the searches that failed, or what was searched if nothing was found."""
     if evidence.failures:
         draft.say(phrases.FAILED, names=list(dict.fromkeys(evidence.failures)))
     elif nothing:

@@ -76,7 +76,7 @@ HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxe
 CAUTIONS: Final = HARMS - {"interactions"}
 """Sections on patients who must not have a medicine, or need care with it."""
 _CHECKS: Final = "blood laboratory test value frequency often daily weekly monthly annually"
-"""Words for what is checked and how often. Beside the name of a section they are no subject of a question."""
+"""Words for what is checked and how often. They do not tell on which subject a question is."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 

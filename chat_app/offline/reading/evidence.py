@@ -94,7 +94,7 @@ class Lookup:
     absent: str = ""
     """What the search says about a known name whose medicine it does not have, if it found nothing else."""
     not_loaded: tuple[str, ...] = ()
-    """What it says about each of these names, whatever else it found."""
+    """The notes on such names, also if the search found other medicines."""
     also_named: tuple[str, ...] = ()
     """Classes, foods and herbs that were named beside the medicines."""
 

@@ -76,7 +76,7 @@ class DrugSearchResult(Frozen):
     absent: bool = False
     """Whether a known name or a code was typed whose medicine is not in the database; ``note`` names it."""
     not_loaded: tuple[str, ...] = ()
-    """Of ``note``, what it says on typed names whose medicine is not in the database."""
+    """The notes on typed names whose medicine is not in the database; ``note`` contains them, too."""
     misspelt: tuple[str, ...] = ()
     """The typed words that can only be a misspelling of one medicine; of one alone, of the first suggestion."""
     also_named: tuple[str, ...] = ()
