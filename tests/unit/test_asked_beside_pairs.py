@@ -98,3 +98,19 @@ def test_a_word_that_is_no_known_name_gives_way_to_what_is_asked() -> None:
     answer = answer_to("adrug + plaxotomy, how long to stop", [row], names=names, unread="plaxotomy")
     assert 0 <= answer.index(row) < answer.index(f"adrug + plaxotomy: {NOTE}")
     assert answer_to("adrug + plaxotomy", [row], names=names, unread="plaxotomy").startswith("adrug + plaxotomy")
+
+
+def test_of_a_medicine_that_is_added_the_new_pairs_come_first() -> None:
+    names = ("adrug", "bdrug", "cdrug")
+    records = [{"generic_name": name, "matched": {"how": "exact", "on": name}} for name in names]
+    pairs = [{"medicines": pair, "note": f"Nothing on {pair[1]}."} for pair in (names[:2], names[::2])]
+    outputs = [
+        ToolOutput("search_drug_database", "{}", json.dumps({"results": records, "did_you_mean": []})),
+        ToolOutput("check_drug_interactions", "{}", json.dumps({"pairs": pairs, "results": [], "unknown": []})),
+    ]
+    evidence = gather(outputs)
+    question = "Can I give adrug with bdrug, and with cdrug?"
+    added = compose(question, evidence, newest="and with cdrug?").text
+    assert 0 <= added.index("Nothing on cdrug.") < added.index("Nothing on bdrug.")
+    whole = compose(question, evidence).text
+    assert 0 <= whole.index("Nothing on bdrug.") < whole.index("Nothing on cdrug.")

@@ -29,6 +29,7 @@ from tools.drug_database.records.drug_record import SECTIONS
 from tools.language.terms import term
 from tools.language.vocabulary.clinical_vocabulary import ForeignLanguage, translations
 from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.populations import NAMED
 from tools.language.vocabulary.text_language import language_of
 
 Json = dict[str, Any]
@@ -736,7 +737,7 @@ def test_the_models_own_words_are_in_the_language_of_the_question() -> None:
 @pytest.mark.parametrize("language", ["de", "es"])
 def test_every_translation_is_one_of_a_phrase_with_its_names(language: Language) -> None:
     fixed = {value for value in vars(phrases).values() if isinstance(value, str)} | {"and", "or"}
-    fixed |= set(map(phrases.section_name, SECTIONS))
+    fixed |= {*map(phrases.section_name, SECTIONS), *NAMED}
     translated = {phrase: phrases.said(phrase, language) for phrase in fixed}
     assert sum(said != phrase for phrase, said in translated.items()) == len(phrases.TRANSLATED[language])
     assert all(said.count("{") == phrase.count("{") for phrase, said in translated.items())
@@ -763,6 +764,7 @@ def test_the_heading_of_a_label_is_in_the_questions_language() -> None:
     told = ToolOutput("search_drug_database", '{"drug_name": "metformin dosis"}', json.dumps(body))
     answer = compose("Welche Dosis von Metformin am Anfang?", gather([told])).text
     assert "metformin (Fachinformation für: oral; keine für: intravenous; " in answer
+    assert "nennt nicht: Kinder)" in answer
     assert ", Dosierung:" in answer
 
 

@@ -15,7 +15,7 @@ from chat_app.offline.composition.asked_of_pairs import asks_combination, of_fol
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.composition.indications import selected
-from chat_app.offline.composition.pairs import add_grave, add_pairs, pair_sentences
+from chat_app.offline.composition.pairs import add_grave, add_pairs, newest_first, pair_sentences
 from chat_app.offline.composition.quote_order import in_order, leads
 from chat_app.offline.composition.record_fields import add_class_members, add_fields, add_titled
 from chat_app.offline.composition.remarks import (
@@ -71,6 +71,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Seq
         say_no_calculator(draft, question, evidence)
         say_absent_word(draft, newest or question, evidence)
     selection, of_pairs, added = of_follow_up(asked, selection, evidence, newest)
+    of_pairs = newest_first(asked, of_pairs)
     body = _Body(draft, asked, of_pairs, selection)
     last = newest if newest != question else ""
     if not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last):

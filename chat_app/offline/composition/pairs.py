@@ -38,6 +38,15 @@ _MOST_SENTENCES: Final = 3
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 
+def newest_first(question: Question, evidence: Evidence) -> Evidence:
+    """Return ``evidence`` with the pairs first that have a medicine of the last question of the conversation."""
+
+    def is_earlier(pair: Pair) -> bool:
+        return question.held(term_set(" ".join(pair.names))) <= question.inherited
+
+    return replace(evidence, pairs=sorted(evidence.pairs, key=is_earlier)) if question.inherited else evidence
+
+
 def add_grave(draft: Draft, question: Question, evidence: Evidence, others: Sequence[Quote]) -> None:
     """Add the statements that lead every answer: contraindications and what to avoid, of the pairs and ``others``.
 
