@@ -6,7 +6,7 @@ from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
-from tools.language.quotable_units import ordered_terms
+from tools.language.quotable_units import Unit, ordered_terms, term_set
 
 ZORBIN = "Zorbin is given for hallux gout in adults."
 
@@ -89,3 +89,21 @@ def test_what_is_said_of_the_patient_asked_about_may_name_another(question: str,
 def test_a_dose_for_the_weight_of_a_child_need_not_name_children(question: str, kept: bool) -> None:
     dose = EvidencePassage("The zorbin dose is 0.3 mg from 30 kg and 0.15 mg for 15 to 30 kg.", part="dosage")
     assert bool(scored(read_question(question), [dose])) is kept
+
+
+@pytest.mark.parametrize("question", ["zorbin, how many days?", "Zorbin wie viele Tage?", "¿zorbin, cuántos días?"])
+def test_a_question_for_a_number_of_days_is_answered_with_a_time(question: str) -> None:
+    asked = read_question(question)
+    assert asked.kind_matches(Unit("Zorbin is given for a week."))
+    assert not asked.kind_matches(Unit("Zorbin 200 mg is given to 3 in 10 patients."))
+
+
+@pytest.mark.parametrize(("told", "word"), [("throwing up", "throw"), ("can't sleep", "sleep")])
+def test_a_complaint_in_everyday_words_describes_the_patient(told: str, word: str) -> None:
+    meanings = {"throw": ("vomiting",)}
+    question = f"{told} since starting zorbin"
+    terms = [WeightedTerm(term, 1.0, meanings.get(term, ())) for term in ordered_terms(question)]
+    asked = read_question(question, terms, subjects=["zorbin"], medicines=["zorbin"])
+    assert [asked.forms[place][0] for place in asked.circumstances] == [term_set(word)]
+    assert "warnings" in asked.searched_sections
+    assert not asked.sections

@@ -203,6 +203,7 @@ def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> N
     ("question", "searched"),
     [
         ("how long warfarin, how much?", ("warfarin",)),
+        ("how many days of warfarin?", ("warfarin",)),
         ("wie lange Warfarin und wie viel?", ("warfarin",)),
         ("¿cuánto tiempo warfarina?", ("warfarina",)),
         ("how many warfarin tablets?", ("warfarin", "tablet")),

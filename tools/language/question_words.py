@@ -25,14 +25,19 @@ _FUNCTION_WORDS = 300
 _EVERYDAY_WORDS = 1_500
 """Number of the most frequent words that count as question words."""
 
+_TIMES = (
+    r" (?:minut\w*|hours?|stunden?|horas|days?|tagen?|d[íi]as|weeks?|wochen?|semanas|months?|monaten?|meses|years?"
+    r"|jahren?|años)\b"
+)
 HOW_LONG: Final = (
     r"\b(?:how (?:often|frequent\w*|long|soon|fast|quick\w*)|wie (?:oft|häufig|lang\w*|bald|schnell|rasch)"
-    r"|(?:cada )?cu[áa]ntas? veces|cada cu[áa]nto|cu[áa]nto tiempo|con qu[ée] frecuencia)\b"
+    r"|(?:cada )?cu[áa]ntas? veces|cada cu[áa]nto|cu[áa]nto tiempo|con qu[ée] frecuencia"
+    rf"|(?:how many|wie ?viele?|cu[áa]nt[oa]s){_TIMES})\b"
 )
 """Asks for a time."""
 HOW_MUCH: Final = (
-    r"\b(?:how (?:much|many|high|low|big|large|small|old)"
-    r"|wie(?: ?viele?| (?:hoch|niedrig|tief|gro(?:ß|ss)|klein|alt))|cu[áa]nt[oa]s?)\b"
+    rf"\b(?:how (?:much|many(?!{_TIMES})|high|low|big|large|small|old)"
+    rf"|wie(?: ?viele?(?!{_TIMES})| (?:hoch|niedrig|tief|gro(?:ß|ss)|klein|alt))|cu[áa]nt[oa]s?(?!{_TIMES}))\b"
 )
 """Asks for a figure."""
 _INTERROGATIVE = re.compile(f"{HOW_LONG}|{HOW_MUCH}", re.IGNORECASE)

@@ -71,6 +71,13 @@ _USED: Final = re.compile(
     re.IGNORECASE,
 )
 """A question whether something may be used. Its verb only asks."""
+_ONSET: Final = re.compile(
+    r"\b(?:since|after|seit|nach|desde)"
+    r"(?: (?:i|we|you|s?he|they|it|was|had|has|having|being|ich|wir|er|sie|es|damit|de[mnr]|que|lo|la|se))*"
+    r" (?:start|beg[aiu]n|empez|inici)\w*",
+    re.IGNORECASE,
+)
+"""Tells since when the patient has a complaint."""
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on the harm a medicine may do; statements on a pair of medicines are quoted from them."""
 CAUTIONS: Final = HARMS - {"interactions"}
@@ -92,7 +99,8 @@ def asked_sections(question: str, but: Collection[str] = ()) -> frozenset[str]:
     A word that several sections share asks for the one that the question's other words ask for, too. A question when a
     medicine must not be used asks for its contraindications.
     """
-    named = [_SECTIONS_OF[word] for word in term_set(question).difference(but) if word in _SECTIONS_OF]
+    words = term_set(_ONSET.sub(" ", question)).difference(but)
+    named = [_SECTIONS_OF[word] for word in words if word in _SECTIONS_OF]
     if _NOT_USED.search(question):
         named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
@@ -106,9 +114,9 @@ def section_terms(part: str) -> frozenset[str]:
 
 
 def words_of_use(question: str) -> frozenset[str]:
-    """Return the terms of ``question`` that only ask whether something is used: "not to use", "can … be given"."""
-    banned = (match[0] for match in _NOT_USED.finditer(question))
-    return term_set(" ".join([*banned, *_USED.findall(question)]))
+    """Return the terms of ``question`` that only ask whether something is used, or tell since when it is."""
+    told = (match[0] for pattern in (_NOT_USED, _ONSET) for match in pattern.finditer(question))
+    return term_set(" ".join([*told, *_USED.findall(question)]))
 
 
 def only_parts(text: str) -> bool:

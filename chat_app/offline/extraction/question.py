@@ -109,7 +109,7 @@ class Question:
     def circumstances(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for anything besides the medicines taken."""
         values, words = term_set(value_names(self.text)), [forms[0] for forms in self.forms]
-        idle = {place for place in self.everyday if not words[place] <= _CONTEXT}
+        idle = {place for place in self.everyday if not any(form <= _CONTEXT for form in self.forms[place])}
         idle |= {place for place, word in enumerate(words) if word <= _PRODUCT}
         return self.beyond_names - idle | {place for place, word in enumerate(words) if word <= values}
 

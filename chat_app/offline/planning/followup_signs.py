@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
@@ -11,10 +12,11 @@ from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.names.query_words import CONTEXT
+from tools.language.figures import UNITS
 from tools.language.folding import fold_name
-from tools.language.terms import terms
+from tools.language.terms import term, terms
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
-from tools.language.vocabulary.common_words import is_function_word, is_ordinary
+from tools.language.vocabulary.common_words import ORDINARY, is_function_word, is_ordinary, ranks
 from tools.language.vocabulary.patient_values import value_names
 from tools.language.vocabulary.populations import populations_in
 from tools.language.vocabulary.text_language import language_of
@@ -133,6 +135,23 @@ def asks_dose(question: str) -> bool:
 def has_uncommon_word(question: str) -> bool:
     """Return whether ``question`` has a word beyond everyday ones, such as the name of its subject."""
     return not all(map(is_ordinary, re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())))
+
+
+def names_subject(question: str) -> bool:
+    """Return whether ``question`` names a medicine or disease, or has a word that is neither everyday nor a unit."""
+    words = re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())
+    everyday = all(is_ordinary(word) or word in UNITS or _is_form_of_ordinary(word) for word in words)
+    return not everyday or not CONTEXT.isdisjoint(words) or label_terms().names_any(question)
+
+
+def _is_form_of_ordinary(word: str) -> bool:
+    """Return whether ``word`` is an ordinary English word with another ending, or with "re-" before it."""
+    return not _ordinary_terms().isdisjoint((term(word), term(word.removeprefix("re"))))
+
+
+@cache
+def _ordinary_terms() -> frozenset[str]:
+    return frozenset(term(word) for word, rank in ranks("en").items() if rank <= ORDINARY)
 
 
 def may_be_medicine(text: str) -> bool:

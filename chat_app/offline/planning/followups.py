@@ -29,6 +29,7 @@ from chat_app.offline.planning.followup_signs import (
     is_whole,
     length,
     means_before,
+    names_subject,
     refers_back,
     states_more,
 )
@@ -162,10 +163,17 @@ class _Conversation:
         if names:
             self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
-        elif not self.subject or (
-            self.last == question and _has_subject(question) and not phrases.is_unclear(turn.answer)
-        ):
+        elif not self.subject or self._is_subject_replaced(question, turn.answer):
             self.subject = _ENDING.sub("", self.last)
+
+    def _is_subject_replaced(self, question: str, answer: str) -> bool:
+        """Return whether ``question``, which names no loaded medicine, has a subject of its own.
+
+        Its words took the place of the subject, or it was read as it is and its ``answer`` was clear.
+        """
+        if self.last != question:
+            return set(terms(self.subject)).isdisjoint(terms(self.last))
+        return _has_subject(question) and not phrases.is_unclear(answer)
 
 
 def _has_subject(question: str) -> bool:
@@ -213,7 +221,7 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
     if before and not own and is_short(question):
-        alone = [question] if length(question) > 1 or has_uncommon_word(question) else []
+        alone = [question] if names_subject(question) else []
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *alone)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
