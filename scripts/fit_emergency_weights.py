@@ -13,8 +13,8 @@ from chat_app.safety.emergency_features import features
 
 BIAS: Final = ""
 """The name of what all questions have."""
-RAREST: Final = 6
-"""Questions that a feature must be in to count."""
+_RAREST: Final = 30
+"""Texts that a feature must be in to count. Each question is drawn about ten times, so one author's slip does not."""
 _PENALTY: Final = 1e-5
 _RATE: Final = 0.05
 _STEPS: Final = 500
@@ -44,7 +44,7 @@ def fitted(rows: Sequence[tuple[int, ...]], held: Sequence[bool], asked: Sequenc
     sizes = np.array([len(row) for row in rows])
     flat = np.fromiter(chain.from_iterable(rows), np.int64, int(sizes.sum()))
     counts, wanted = np.array(asked, np.float32), np.array(held, np.float32)
-    kept = np.bincount(flat, weights=np.repeat(counts, sizes)) >= RAREST
+    kept = np.bincount(flat, weights=np.repeat(counts, sizes)) >= _RAREST
     kept[0] = True
     of_row = np.repeat(np.arange(len(rows)), sizes)[kept[flat]]
     flat = (np.cumsum(kept) - 1)[flat[kept[flat]]]

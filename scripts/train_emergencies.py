@@ -19,7 +19,7 @@ from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emerge
 from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, INTENT, REACTION, EmergencyModel
 from chat_app.safety.emergency_features import DATA, NAMES
 from scripts.draw_emergencies import PHRASES, PLACE, WORD, drawn, filled
-from scripts.fit_emergency_weights import BIAS, RAREST, Numbers, fitted
+from scripts.fit_emergency_weights import BIAS, Numbers, fitted
 from tools.drug_database.importers import demo
 from tools.drug_database.names.aliases import AliasFile
 from tools.drug_database.names.foreign_names import international_keys
@@ -30,6 +30,8 @@ from tools.language.vocabulary.common_words import is_ordinary
 TRAINING: Final = DATA / "emergency_training.jsonl"
 _SEEDS: Final = (7, 8)
 """Each draws the fillings of all templates once."""
+_OFTEN: Final = 6
+"""Questions from which a word is no name of a medicine."""
 
 
 class Target(NamedTuple):
@@ -119,7 +121,7 @@ def medicine_names(examples: Sequence[JudgedQuestion]) -> list[str]:
     phrases = (phrase for places in PHRASES.values() for listed in places.values() for phrase in listed)
     written = Counter(word for one in examples for word in set(_written(one.text)))
     others = {word for phrase in phrases for word in _written(phrase)} | salt_words().endings | salt_words().elements
-    others |= {word for word, count in written.items() if count >= RAREST or is_ordinary(word)}
+    others |= {word for word, count in written.items() if count >= _OFTEN or is_ordinary(word)}
     taken = set(international_keys(sorted(others)))
     pairs = zip(words, international_keys(words), strict=True)
     return [word for word, key in pairs if key not in taken and not is_ordinary(word)]
