@@ -14,7 +14,7 @@ from chat_app.safety.emergency_features import features
 BIAS: Final = ""
 """The name of what all questions have."""
 _RAREST: Final = 30
-"""Texts that a feature must be in to count. Each question is drawn about ten times, so one author's slip does not."""
+"""Texts that a feature must be in to count. A question gives up to 24, so none that is in a single one counts."""
 _PENALTY: Final = 1e-5
 _RATE: Final = 0.05
 _STEPS: Final = 500

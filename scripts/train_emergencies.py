@@ -31,7 +31,7 @@ TRAINING: Final = DATA / "emergency_training.jsonl"
 _SEEDS: Final = (7, 8)
 """Each draws the fillings of all templates once."""
 _OFTEN: Final = 6
-"""Questions from which a word is no name of a medicine."""
+"""Number of questions with a word from which it is not taken for a medicine's name."""
 
 
 class Target(NamedTuple):
@@ -113,7 +113,7 @@ def cross_validated(examples: Sequence[JudgedQuestion], *targets: Target) -> dic
 
 
 def medicine_names(examples: Sequence[JudgedQuestion]) -> list[str]:
-    """Return the words of names of medicines that are no other words, nor have a weight by ``examples``."""
+    """Return the words of names of medicines that are no other words, nor in many of the ``examples``."""
     aliases = (alias for alias in shipped("aliases.json", AliasFile).names if alias.kind != "abbreviation")
     named = [name for record in demo.records() for name in (record.generic_name, *record.brand_names)]
     named += [name for alias in aliases for name in (alias.alias, *alias.names) if " " not in name]

@@ -25,11 +25,10 @@ INTENT: Final[Path] = DATA / "self_harm_weights.json"
 REACTION: Final[Path] = DATA / "reaction_weights.json"
 LEAST_WITH_EXCESS: Final = 0.05
 """Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
-_SURE: Final = 0.7
-"""Probability of an emergency from which an exposure is answered by Overdosage sections first, and self-harm hides the
-sources. Otherwise only doses are withheld."""
-_SURE_EXPOSURE: Final = 0.4
+_SURE: Final = 0.4
 """Probability of an exposure below which it is doubtful."""
+_SURE_INTENT: Final = 0.6
+"""Probability of an emergency from which intended self-harm hides the sources; a less probable one withholds doses."""
 _LONGEST: Final = 20_000
 EmergencyKind = Literal["exposure", "reaction", "self_harm", "illness"]
 """A substance taken, given or inhaled; an allergic reaction to one; intended self-harm; any other emergency."""
@@ -70,7 +69,7 @@ def emergency_kind(text: str) -> EmergencyKind | None:
     if probability < emergency_model().threshold:
         return None
     if emergency_model(INTENT).recognises_whole(text):
-        return "self_harm" if probability >= _SURE else "exposure"
+        return "self_harm" if probability >= _SURE_INTENT else "exposure"
     if not emergency_model(EXPOSURE).recognises(text):
         return "illness"
     return "reaction" if emergency_model(REACTION).recognises_whole(text) else "exposure"
@@ -81,5 +80,4 @@ def is_sure_exposure(text: str) -> bool:
 
     Sentences are judged with those around them, because one alone may be misread.
     """
-    sure = emergency_model(EXPOSURE).probability(text, runs) >= _SURE_EXPOSURE
-    return sure and emergency_model().probability(text) >= _SURE
+    return emergency_model(EXPOSURE).probability(text, runs) >= _SURE

@@ -91,7 +91,10 @@ def test_a_dose_for_the_weight_of_a_child_need_not_name_children(question: str, 
     assert bool(scored(read_question(question), [dose])) is kept
 
 
-@pytest.mark.parametrize("question", ["zorbin, how many days?", "Zorbin wie viele Tage?", "¿zorbin, cuántos días?"])
+@pytest.mark.parametrize(
+    "question",
+    ["zorbin, how many days?", "zorbin, how many wks", "nach wie vielen Tagen Zorbin?", "¿zorbin, cuántos días?"],
+)
 def test_a_question_for_a_number_of_days_is_answered_with_a_time(question: str) -> None:
     asked = read_question(question)
     assert asked.kind_matches(Unit("Zorbin is given for a week."))
@@ -99,9 +102,10 @@ def test_a_question_for_a_number_of_days_is_answered_with_a_time(question: str) 
 
 
 @pytest.mark.parametrize(("told", "word"), [("throwing up", "throw"), ("can't sleep", "sleep")])
-def test_a_complaint_in_everyday_words_describes_the_patient(told: str, word: str) -> None:
+@pytest.mark.parametrize("onset", ["starting zorbin", "zorbin was started"])
+def test_a_complaint_in_everyday_words_describes_the_patient(told: str, word: str, onset: str) -> None:
     meanings = {"throw": ("vomiting",)}
-    question = f"{told} since starting zorbin"
+    question = f"{told} since {onset}"
     terms = [WeightedTerm(term, 1.0, meanings.get(term, ())) for term in ordered_terms(question)]
     asked = read_question(question, terms, subjects=["zorbin"], medicines=["zorbin"])
     assert [asked.forms[place][0] for place in asked.circumstances] == [term_set(word)]

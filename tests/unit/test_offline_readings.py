@@ -94,12 +94,18 @@ async def test_words_on_another_subject_are_searched_for_alone() -> None:
     assert "Zorbin" not in answers[-1]
 
 
-@pytest.mark.parametrize("question", ["restart?", "alternatives?", "mechanism of action", "mg per kg?", "wann wieder?"])
+@pytest.mark.parametrize("question", ["restart?", "alternatives?", "mg per kg?", "wann wieder?"])
 async def test_words_that_name_no_subject_are_not_searched_for_alone(question: str) -> None:
     """ "Restart" of what was asked before is no other medicine's."""
     searched, _ = await conversation("Starting dose of zorbin?", question)
     assert searched
     assert all("zorbin" in one for one in searched)
+
+
+@pytest.mark.parametrize("question", ["kidney stones?", "gout?", "Evenity?", "dolor de espalda?", "MRSA?"])
+async def test_a_disease_or_medicine_is_searched_for_alone_too(question: str) -> None:
+    searched, _ = await conversation("Starting dose of zorbin?", question)
+    assert question in searched
 
 
 async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once() -> None:
@@ -139,7 +145,7 @@ def test_of_words_that_no_quote_holds_the_subject_is_kept_and_not_the_question(
 async def test_the_readings_after_the_first_are_searched_for_in_one_step() -> None:
     """A turn has few steps, and the check of a pair needs one, too."""
     said = {"type": "message", "role": "assistant", "content": "5 mg."}
-    asked = [user("zorbin urticaria angioedema"), said, user("and in liver disease?"), said, user("photons, daily?")]
+    asked = [user("zorbin urticaria angioedema"), said, user("and in liver disease?"), said, user("light, daily?")]
     first, *others = standalone(exchanges(asked), [SEARCH.name])
     assert len(others) == 2
     assert _searches(await steps(asked, functions=(SEARCH,))) == [first]

@@ -25,19 +25,20 @@ _FUNCTION_WORDS = 300
 _EVERYDAY_WORDS = 1_500
 """Number of the most frequent words that count as question words."""
 
-_TIMES = (
-    r" (?:minut\w*|hours?|stunden?|horas|days?|tagen?|d[íi]as|weeks?|wochen?|semanas|months?|monaten?|meses|years?"
-    r"|jahren?|años)\b"
+_OF_TIME = (
+    r"(?: \w+)? (?:min(?:ute)?s?|minuten?|minutos|hours?|hrs?|stunden?|std|horas|days?|nights?|tagen?|d[íi]as|weeks?"
+    r"|wks?|wochen?|semanas|months?|monaten?|meses|years?|yrs?|jahren?|a[ñn]os)\b"
 )
 HOW_LONG: Final = (
     r"\b(?:how (?:often|frequent\w*|long|soon|fast|quick\w*)|wie (?:oft|häufig|lang\w*|bald|schnell|rasch)"
     r"|(?:cada )?cu[áa]ntas? veces|cada cu[áa]nto|cu[áa]nto tiempo|con qu[ée] frecuencia"
-    rf"|(?:how many|wie ?viele?|cu[áa]nt[oa]s){_TIMES})\b"
+    rf"|(?:how many|wie ?vielen?|cu[áa]nt[oa]s){_OF_TIME})\b"
 )
 """Asks for a time."""
 HOW_MUCH: Final = (
-    rf"\b(?:how (?:much|many(?!{_TIMES})|high|low|big|large|small|old)"
-    rf"|wie(?: ?viele?(?!{_TIMES})| (?:hoch|niedrig|tief|gro(?:ß|ss)|klein|alt))|cu[áa]nt[oa]s?(?!{_TIMES}))\b"
+    rf"\b(?:how (?:much|many(?!{_OF_TIME})|high|low|big|large|small|old)"
+    rf"|wie(?: ?vielen?(?!{_OF_TIME})| ?viel| (?:hoch|niedrig|tief|gro(?:ß|ss)|klein|alt))"
+    rf"|cu[áa]nt[oa]s?(?!{_OF_TIME}))\b"
 )
 """Asks for a figure."""
 _INTERROGATIVE = re.compile(f"{HOW_LONG}|{HOW_MUCH}", re.IGNORECASE)

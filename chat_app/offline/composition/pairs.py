@@ -39,10 +39,11 @@ _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 
 def newest_first(question: Question, evidence: Evidence) -> Evidence:
-    """Return ``evidence`` with the pairs first that have a medicine of the last question of the conversation."""
+    """Return ``evidence`` with the pairs first that have a medicine of the last question only, else in their order."""
 
     def is_earlier(pair: Pair) -> bool:
-        return question.held(term_set(" ".join(pair.names))) <= question.inherited
+        named = (question.held(term_set(name)) for name in pair.names)
+        return not any(held and held.isdisjoint(question.inherited) for held in named)
 
     return replace(evidence, pairs=sorted(evidence.pairs, key=is_earlier)) if question.inherited else evidence
 
@@ -64,7 +65,7 @@ def add_grave(draft: Draft, question: Question, evidence: Evidence, others: Sequ
 def add_pairs(
     draft: Draft, question: Question, evidence: Evidence, warnings: Sequence[Quote] = (), *, aside: bool
 ) -> None:
-    """Add what labels say of each pair, in the order of the check; pairs with the same note share it.
+    """Add what labels say of each pair, in their order; pairs with the same note share it.
 
     Graver ``warnings`` of the patient's state come before them, others after. A time that is asked for comes first.
     A risk that labels share has no severity: it follows the note that marks it. In an overdose, and where medicines are

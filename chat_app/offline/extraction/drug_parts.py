@@ -72,12 +72,11 @@ _USED: Final = re.compile(
 )
 """A question whether something may be used. Its verb only asks."""
 _ONSET: Final = re.compile(
-    r"\b(?:since|after|seit|nach|desde)"
-    r"(?: (?:i|we|you|s?he|they|it|was|had|has|having|being|ich|wir|er|sie|es|damit|de[mnr]|que|lo|la|se))*"
-    r" (?:start|beg[aiu]n|empez|inici)\w*",
+    r"\b(since|seit(?:dem)?|desde)((?: [\w'’-]+){0,4}?)"
+    r" (start(?:s|ed|ing)?|begin(?:ning)?|beg[au]n|beginn|begonnen|comenz\w+|empez\w+|inici\w+)\b",
     re.IGNORECASE,
 )
-"""Tells since when the patient has a complaint."""
+"""Tells since when the patient has a complaint: "since metformin was started"."""
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on the harm a medicine may do; statements on a pair of medicines are quoted from them."""
 CAUTIONS: Final = HARMS - {"interactions"}
@@ -99,7 +98,7 @@ def asked_sections(question: str, but: Collection[str] = ()) -> frozenset[str]:
     A word that several sections share asks for the one that the question's other words ask for, too. A question when a
     medicine must not be used asks for its contraindications.
     """
-    words = term_set(_ONSET.sub(" ", question)).difference(but)
+    words = term_set(_ONSET.sub(r"\2", question)).difference(but)
     named = [_SECTIONS_OF[word] for word in words if word in _SECTIONS_OF]
     if _NOT_USED.search(question):
         named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
@@ -115,8 +114,14 @@ def section_terms(part: str) -> frozenset[str]:
 
 def words_of_use(question: str) -> frozenset[str]:
     """Return the terms of ``question`` that only ask whether something is used, or tell since when it is."""
-    told = (match[0] for pattern in (_NOT_USED, _ONSET) for match in pattern.finditer(question))
-    return term_set(" ".join([*told, *_USED.findall(question)]))
+    banned = (match[0] for match in _NOT_USED.finditer(question))
+    onset = (f"{match[1]} {match[3]}" for match in _ONSET.finditer(question))
+    return term_set(" ".join([*banned, *onset, *_USED.findall(question)]))
+
+
+def tells_onset(question: str) -> bool:
+    """Return whether ``question`` tells since when the patient has a complaint."""
+    return _ONSET.search(question) is not None
 
 
 def only_parts(text: str) -> bool:

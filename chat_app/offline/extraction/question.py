@@ -23,7 +23,7 @@ from chat_app.offline.extraction.answer_kinds import (
     TIME,
     WAITS,
 )
-from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, words_of_use
+from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, tells_onset, words_of_use
 from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
 from chat_app.offline.extraction.question_parts import in_all_words, is_unread, named_in, related_words, sections_in
 from chat_app.offline.reading.evidence import WeightedTerm
@@ -229,7 +229,8 @@ class Question:
         """Return the patterns of the kinds of answer that the question asks for."""
         kinds = ((HOW_OFTEN, TIME), (FIGURE, DIGIT))
         forbids = FORBIDDEN if STOPPED.search(self.asked) else FORBIDDEN_USE
-        forbidden = [forbids] if FORBIDDEN.search(self.text) else []
+        # "Can't sleep since starting it" asks for no prohibition.
+        forbidden = [forbids] if FORBIDDEN.search(self.text) and not tells_onset(self.text) else []
         return [*forbidden, *(says for asks, says in kinds if asks.search(self.asked))]
 
 

@@ -54,6 +54,7 @@ PREPOSITION: Final = re.compile(rf"^\s*{PREPOSITIONS}", re.IGNORECASE)
 _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IGNORECASE)
 """Parts of a label that only medicines have; other parts may be asked for without meaning the medicine before."""
 _VERBS_OF_PATIENTS: Final = word_list("finite_verbs") | word_list("patient_verbs")
+_AGAIN: Final = re.compile(r"re(?:start|check|test|try|dose|challenge|introduce|initiate)\w*")
 _MOST_SHORT_TERMS: Final = 5
 MOST_EMPTY_TERMS: Final = 2
 """Maximum number of terms of a clause that does not name a subject."""
@@ -138,15 +139,20 @@ def has_uncommon_word(question: str) -> bool:
 
 
 def names_subject(question: str) -> bool:
-    """Return whether ``question`` names a medicine or disease, or has a word that is neither everyday nor a unit."""
-    words = re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())
-    everyday = all(is_ordinary(word) or word in UNITS or _is_form_of_ordinary(word) for word in words)
-    return not everyday or not CONTEXT.isdisjoint(words) or label_terms().names_any(question)
+    """Return whether ``question`` may name a subject of its own: in several words, or in a single uncommon one.
+
+    A unit does not, nor a form of an ordinary word ("alternatives") or a verb for "again" ("restart"), unless it names
+    a medicine or disease.
+    """
+    words = [word for word in re.findall(r"[^\W\d_]{2,}", question.lower()) if word not in UNITS]
+    if length(" ".join(words)) > 1 or not CONTEXT.isdisjoint(words) or label_terms().names_any(question):
+        return True
+    known = any(known_name(word) for word in words)
+    return has_uncommon_word(" ".join(words)) and (known or not all(map(_is_ordinary_in_other_form, words)))
 
 
-def _is_form_of_ordinary(word: str) -> bool:
-    """Return whether ``word`` is an ordinary English word with another ending, or with "re-" before it."""
-    return not _ordinary_terms().isdisjoint((term(word), term(word.removeprefix("re"))))
+def _is_ordinary_in_other_form(word: str) -> bool:
+    return is_ordinary(word) or term(word) in _ordinary_terms() or _AGAIN.fullmatch(word) is not None
 
 
 @cache

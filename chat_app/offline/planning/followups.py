@@ -157,23 +157,23 @@ class _Conversation:
         self.answer, self.result = turn.answer, found.results
         if found.calculations and not (found.searched_documents or found.lookups):
             return
-        self.topic, self.searched = self.last, called
+        before, self.topic, self.searched = self.topic, self.last, called
         self.evidence = found if outputs else self.evidence
         names = subjects(self.last, found)
         if names:
             self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
-        elif not self.subject or self._is_subject_replaced(question, turn.answer):
+        elif not self.subject or (
+            _has_subject(question) and not phrases.is_unclear(turn.answer)
+            if self.last == question
+            else self._is_replaced(before, self.last)
+        ):
             self.subject = _ENDING.sub("", self.last)
 
-    def _is_subject_replaced(self, question: str, answer: str) -> bool:
-        """Return whether ``question``, which names no loaded medicine, has a subject of its own.
-
-        Its words took the place of the subject, or it was read as it is and its ``answer`` was clear.
-        """
-        if self.last != question:
-            return set(terms(self.subject)).isdisjoint(terms(self.last))
-        return _has_subject(question) and not phrases.is_unclear(answer)
+    def _is_replaced(self, before: str, completed: str) -> bool:
+        """Return whether other words took the place of the subject of the question ``before``."""
+        subject = set(terms(self.subject))
+        return subject.isdisjoint(terms(completed)) and not subject.isdisjoint(terms(before))
 
 
 def _has_subject(question: str) -> bool:
@@ -209,7 +209,7 @@ def _of_answer(question: str, answer: str) -> list[str]:
 def _readings(question: str, before: str, subject: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both if it may be meant either way.
 
-    A longer one is read as it is first, then on the ``subject``. A single everyday word is no question of its own.
+    A longer one is read as it is first, then on the ``subject``. One that names no subject is no question of its own.
     ``compared`` are the medicines of the follow-ups so far.
     """
     if library_question(question):
