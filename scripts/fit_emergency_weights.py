@@ -13,8 +13,6 @@ from chat_app.safety.emergency_features import features
 
 BIAS: Final = ""
 """The name of what all questions have."""
-_RAREST: Final = 30
-"""Texts that a feature must be in to count. A question gives up to 24, so none that is in a single one counts."""
 _PENALTY: Final = 1e-5
 _RATE: Final = 0.05
 _STEPS: Final = 500
@@ -36,15 +34,17 @@ class Numbers:
         return (self.names[BIAS], *found)
 
 
-def fitted(rows: Sequence[tuple[int, ...]], held: Sequence[bool], asked: Sequence[int]) -> Iterable[tuple[int, float]]:
-    """Yield the weight of each number that is in enough questions, by Adam on all of them at once.
+def fitted(
+    rows: Sequence[tuple[int, ...]], held: Sequence[bool], asked: Sequence[int], rarest: int
+) -> Iterable[tuple[int, float]]:
+    """Yield the weight of each number that is in ``rarest`` or more questions, by Adam on all of them at once.
 
     A row stands for a question that was ``asked`` as often and belongs to the class if ``held``.
     """
     sizes = np.array([len(row) for row in rows])
     flat = np.fromiter(chain.from_iterable(rows), np.int64, int(sizes.sum()))
     counts, wanted = np.array(asked, np.float32), np.array(held, np.float32)
-    kept = np.bincount(flat, weights=np.repeat(counts, sizes)) >= _RAREST
+    kept = np.bincount(flat, weights=np.repeat(counts, sizes)) >= rarest
     kept[0] = True
     of_row = np.repeat(np.arange(len(rows)), sizes)[kept[flat]]
     flat = (np.cumsum(kept) - 1)[flat[kept[flat]]]

@@ -43,6 +43,8 @@ class Target(NamedTuple):
     """Chosen by cross-validation; those of emergencies and exposures on the test set."""
     smallest: float
     """Weights below it are left out."""
+    rarest: int = 6
+    """Texts that a feature must be in to count; a question gives up to 24."""
     within: bool = False
     """Whether it is asked of recognised emergencies alone."""
 
@@ -58,7 +60,7 @@ class Target(NamedTuple):
         return wanted
 
 
-EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.55, smallest=0.04)
+EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.55, smallest=0.04, rarest=30)
 EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.3, smallest=0.1)
 SELF_HARM: Final = Target(INTENT, "self_harm", threshold=0.5, smallest=0.1, within=True)
 REACTIONS: Final = Target(REACTION, "reaction", threshold=0.5, smallest=0.1, within=True)
@@ -79,7 +81,7 @@ def train(examples: Sequence[JudgedQuestion], *targets: Target) -> tuple[Emergen
         for place, total in enumerate(totals):
             judged = [(row, labels[place], count) for (row, labels), count in read.items() if labels[place] is not None]
             rows, held, counts = zip(*judged, strict=True)
-            for number, weight in fitted(rows, held, counts):
+            for number, weight in fitted(rows, held, counts, targets[place].rarest):
                 total[names[number]] += weight / len(_SEEDS)
     return tuple(_model(target, total) for target, total in zip(targets, totals, strict=True))
 

@@ -82,7 +82,7 @@ def test_clinicians_questions_are_looked_up_as_measured() -> None:
     asked = [one for one in read_emergencies() if one.group == "clinicians"]
     first = [one for one in asked if emergency_kind(one.text) == "exposure" and is_sure_exposure(one.text)]
     taken = [one for one in asked if one.exposure and not one.self_harm]
-    assert len([one for one in first if one in taken]) >= 0.79 * len(taken)
+    assert len([one for one in first if one in taken]) >= 0.8 * len(taken)
     assert len([one for one in first if not one.exposure]) <= 0.07 * sum(not one.exposure for one in asked)
 
 
@@ -272,7 +272,7 @@ def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> No
 def test_each_group_is_judged_by_classifiers_trained_without_it() -> None:
     groups = {"one": "I swallowed {n} tablets", "two": "I swallowed {n} tablets", "three": "What is the dose to die?"}
     written = [
-        JudgedQuestion(text=text, emergency=emergency, language="en", group=group, draws=20)
+        JudgedQuestion(text=text, emergency=emergency, language="en", group=group, draws=4)
         for group, alarm in groups.items()
         for text, emergency in ((alarm, True), ("What is the dose?", False))
     ]
