@@ -26,8 +26,8 @@ REACTION: Final[Path] = DATA / "reaction_weights.json"
 LEAST_WITH_EXCESS: Final = 0.05
 """Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
 _SURE: Final = 0.4
-"""Probability of an exposure below which it is doubtful."""
-_SURE_INTENT: Final = 0.6
+"""Probability of an exposure below which it is doubtful. In the test set 1,417 of 1,424 recognised ones have more."""
+_SURE_INTENT: Final = 0.7
 """Probability of an emergency from which intended self-harm hides the sources; a less probable one withholds doses."""
 _LONGEST: Final = 20_000
 EmergencyKind = Literal["exposure", "reaction", "self_harm", "illness"]

@@ -96,7 +96,7 @@ async def test_words_on_another_subject_are_searched_for_alone() -> None:
 
 @pytest.mark.parametrize("question", ["restart?", "alternatives?", "mg per kg?", "wann wieder?"])
 async def test_words_that_name_no_subject_are_not_searched_for_alone(question: str) -> None:
-    """ "Restart" of what was asked before is no other medicine's."""
+    """A question about restarting means the medicine before, not any other."""
     searched, _ = await conversation("Starting dose of zorbin?", question)
     assert searched
     assert all("zorbin" in one for one in searched)

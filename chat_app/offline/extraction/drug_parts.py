@@ -82,7 +82,7 @@ HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxe
 CAUTIONS: Final = HARMS - {"interactions"}
 """Sections on patients who must not have a medicine, or need care with it."""
 _CHECKS: Final = "blood laboratory test value frequency often daily weekly monthly annually"
-"""Words for what is checked and how often. They do not tell on which subject a question is."""
+"""Words for what is checked and how often. They do not name the subject of a question."""
 ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 

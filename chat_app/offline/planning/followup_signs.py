@@ -139,10 +139,10 @@ def has_uncommon_word(question: str) -> bool:
 
 
 def names_subject(question: str) -> bool:
-    """Return whether ``question`` may name a subject of its own: in several words, or in a single uncommon one.
+    """Return whether ``question`` may name a subject of its own: it has several words, or an uncommon one.
 
-    A unit does not, nor a form of an ordinary word ("alternatives") or a verb for "again" ("restart"), unless it names
-    a medicine or disease.
+    Units do not count. Another form of an ordinary word ("alternatives") and a verb for "again" ("restart") are not
+    uncommon, unless they name a medicine or disease.
     """
     words = [word for word in re.findall(r"[^\W\d_]{2,}", question.lower()) if word not in UNITS]
     if length(" ".join(words)) > 1 or not CONTEXT.isdisjoint(words) or label_terms().names_any(question):
