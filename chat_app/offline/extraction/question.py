@@ -261,10 +261,12 @@ def read_question(
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    also = [told[stem].also if stem in told else () for stem in stems]
-    asked, populations = in_all_words(text, also)
-    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in zip(stems, also, strict=True))
     named = _stems_of(subjects)
+    denied = absence(text).denied.difference(*named)
+    also = [told[stem].also if stem in told else () for stem in stems]
+    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in zip(stems, also, strict=True))
+    meant = [others for stem, others in zip(stems, also, strict=True) if stem not in denied]
+    asked, populations = in_all_words(text, meant)
     unknown = places(named_in(" ".join(notes)))
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
@@ -281,7 +283,7 @@ def read_question(
         sections=sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations=populations,
         group=places(term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))),
-        absent=absence(text).denied.difference(*named),
+        absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
         everyday=places(everyday - valued),
         states=tuple(term_set(called) for _, called in abnormal),
         numbers=numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},

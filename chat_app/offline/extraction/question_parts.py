@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.language.quotable_units import term_set
+from tools.language.vocabulary.absence import stated
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names
 from tools.language.vocabulary.populations import YOUNG, Population, populations_asked
@@ -16,8 +17,9 @@ from tools.language.vocabulary.related_words import related_forms
 
 def in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
     """Return ``text`` with the synonyms of its words appended, and the groups of patients that it asks about."""
-    asked = " ".join([text, *(form for forms in also for form in forms)])
-    populations = frozenset(populations_asked(asked))
+    synonyms = [form for forms in also for form in forms]
+    asked = " ".join([text, *synonyms])
+    populations = frozenset(populations_asked(" ".join([stated(text), *synonyms])))
     # "A 3-month-old" is an infant, and texts use that word.
     return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
 
@@ -39,8 +41,8 @@ def sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -
     """
     named = value_names(text).split()
     values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
-    found = asked_sections(newest, partners) if newest != text else frozenset[str]()
-    found = (found or asked_sections(asked, partners)) | asked_sections(values)
+    found = asked_sections(stated(newest), partners) if newest != text else frozenset[str]()
+    found = (found or asked_sections(asked.replace(text, stated(text), 1), partners)) | asked_sections(values)
     return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
 
 

@@ -19,8 +19,17 @@ _BREAK: Final = re.compile(
     rf"[.,;:()|?!]|\b(?:and|but|und|aber|pero|{'|'.join(sorted(word_list('qualifiers') - {'or', 'oder', 'to'}))})\b",
     re.IGNORECASE,
 )
+_ORGAN: Final = r"(?:kidneys?|renal|niere\w*|renales?|riñon\w*|liver|hepatic|leber\w*|hepátic\w*|hígado)"
+_SOUND: Final = r"(?:normal\w*|fine|good|ok(?:ay)?|intakt\w*|intact\w*|preserved|healthy|gesund\w*|sano?s?)"
+_UNIMPAIRED: Final = re.compile(
+    rf"\b{_SOUND} (?P<organ>{_ORGAN})(?: function)?\b"
+    rf"|\b(?P<organ_is>{_ORGAN})(?: (?:function|tests?))?:?(?: (?:is|are|was|were|ist|sind))?(?: all)? {_SOUND}\b",
+    re.IGNORECASE,
+)
+"""An organ that works, so that its failure is absent."""
 _TO: Final = re.compile(r"\bto\b", re.IGNORECASE)
 _OR: Final = re.compile(r"\b(?:n?or|oder|o)\b", re.IGNORECASE)
+_WORDS: Final = re.compile(r"([^\W_]+)")
 _COVERED: Final = 3
 """Maximum number of terms that "no" covers, and as many in each alternative after "or"."""
 _STATE_COVERED: Final = 5
@@ -45,7 +54,22 @@ def absence(text: str) -> Absence:
         covered = _covered(clause if found["state"] else _TO.split(clause, maxsplit=1)[0], found)
         denied.update(covered)
         states.update(covered if found["state"] or found["part"] else ())
+    for found in _UNIMPAIRED.finditer(text):
+        denied.update(terms(found["organ"] or found["organ_is"]))
     return Absence(frozenset(denied), frozenset(states))
+
+
+@lru_cache(maxsize=256)
+def stated(text: str) -> str:
+    """Return ``text`` without the words that it denies: "a woman" of "a woman, not pregnant"."""
+    rest, end = _UNIMPAIRED.sub("", text), 0
+    kept: list[str] = []
+    for found in _DENIES.finditer(rest):
+        clause = _BREAK.split(rest[found.end() :], maxsplit=1)[0]
+        covered = _covered(clause if found["state"] else _TO.split(clause, maxsplit=1)[0], found)
+        kept += (rest[end : found.end()], *(word for word in _WORDS.split(clause) if not {*terms(word)} & {*covered}))
+        end = found.end() + len(clause)
+    return "".join((*kept, rest[end:]))
 
 
 def _covered(clause: str, negation: re.Match[str]) -> list[str]:
