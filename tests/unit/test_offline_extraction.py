@@ -309,6 +309,7 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "ab welcher eGFR nicht mehr beginnen",
             "Dapagliflozin bei CKD ab welcher eGFR nicht mehr beginnen?",
         ),
+        ("SGLT2 inhibitor in type 2 diabetes", (), "he's type 1", "SGLT2 inhibitor in type 1 diabetes, he's type 1?"),
         ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )

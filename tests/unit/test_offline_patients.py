@@ -7,10 +7,12 @@ import json
 import pytest
 
 from chat_app.offline.composition.compose import compose
+from chat_app.offline.extraction.question import read_question
 from chat_app.offline.phrases import CLOSEST, said
 from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.evidence import WeightedTerm
 from chat_app.offline.reading.tool_outputs import gather
-from tools.language.vocabulary.absence import absence
+from tools.language.vocabulary.absence import absence, stated
 from tools.language.vocabulary.populations import populations_asked, populations_in
 
 CLOSEST_EN, CLOSEST_DE = (said(CLOSEST, language) for language in ("en", "de"))
@@ -49,10 +51,49 @@ def order(text: str, *parts: str) -> bool:
         ("she can't tolerate metformin", {"toler"}, set()),
         ("Patienten ohne Fieber, keine Blutung", {"fieber", "blutung"}, {"fieber"}),
         ("noncardiac pain", set(), set()),
+        ("zorbium dose, kidneys are fine", {"kidney"}, set()),
+        ("with normal liver function", {"liver"}, set()),
     ],
 )
 def test_what_a_text_denies(text: str, denied: set[str], states: set[str]) -> None:
     assert absence(text) == (denied, states)
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("not pregnant, zorbium?", "not , zorbium?"),
+        ("55M, no ckd or gout, zorbium?", "55M, no  or , zorbium?"),
+        ("Zorbium bei normaler Nierenfunktion", "Zorbium bei "),
+        ("can't be given in pregnancy?", "can't be given in pregnancy?"),
+    ],
+)
+def test_what_the_patient_does_not_have_is_left_out(question: str, rest: str) -> None:
+    assert stated(question) == rest
+
+
+def test_a_group_or_failing_organ_that_is_denied_is_not_asked_about() -> None:
+    dosage, renal = ["Zorbistatin is taken as 10 mg once daily."], ["In kidney failure 5 mg is the dose."]
+    given = answer("zorbistatin dose, normal kidneys", dosage=dosage, renal_dosing=renal)
+    assert given.index(dosage[0]) < given.find(renal[0]) % len(given)
+    assert read_question("not pregnant, zorbium dose?").populations == frozenset()
+    assert read_question("no ckd, zorbium dose?").sections == {"dosage"}
+
+
+def test_a_translation_is_denied_like_the_word_of_the_question() -> None:
+    terms = [WeightedTerm("blutung", 3.0, ("bleeding",)), WeightedTerm("zorbium", 2.0)]
+    question = read_question("Zorbium ohne Blutung", terms)
+    assert question.held(question.said_in("Zorbium is stopped in major bleeding.")) == {0}
+    assert question.held(question.said_in("Zorbium is continued without bleeding.")) == {0, 1}
+
+
+def test_a_medicine_to_avoid_in_the_patient_is_none_to_give() -> None:
+    rows = "Drug\tDose\tAvoid in\nZorbistatin\t5 mg\tPregnancy, plaxia\nVerapamil\t9 mg\tGout"
+    passage = f"Table 1. Drugs for a hypertension crisis\n{rows}"
+    for patient in ("pregnant woman", "patient with plaxia"):
+        given = answer(f"hypertension crisis, {patient}, which drug?", passage)
+        assert "Zorbistatin" not in given[: given.index("Verapamil")]
+    assert "Zorbistatin" in answer("which drug should be avoided in a hypertension crisis in plaxia?", passage)
 
 
 def test_a_sentence_on_those_without_a_condition_does_not_answer_for_those_with_it() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chat_app.offline import phrases
-from chat_app.offline.composition.compose import compose
+from chat_app.offline.composition.compose import compose, is_answered
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
@@ -307,3 +307,15 @@ def test_a_change_is_answered_in_its_direction(question: str, fitting: str, othe
 async def test_words_that_show_no_language_are_answered_in_that_of_the_conversation() -> None:
     _, answers = await conversation("Wie wird Zorbin begonnen, in welcher Dosis?", "plaxia urticaria")
     assert answers[-1].startswith(("Kein Satz", "Aus den"))
+
+
+def test_everyday_words_are_no_question_on_another_medicine() -> None:
+    body = {"passages": [{"text": "A missed dose of apixaban is taken on the same day.", "cite": "[1]"}]}
+    found = [ToolOutput("search_clinical_guidelines", "{}", json.dumps(body))]
+    question = "missed a dose?"
+    assert is_answered(question, gather(found), newest=question)
+    assert not is_answered(question, gather(found), newest=question, on=["levothyroxine"])
+    for medicine, chosen in (("levothyroxine", 0), ("apixaban", 1)):
+        readings = (f"{medicine}, {question}", question)
+        tried = [(readings[0], [ToolOutput("search_clinical_guidelines", "{}", "{}")]), (question, found)]
+        assert chosen_reading(question, readings, tried) == tried[chosen], medicine

@@ -26,7 +26,7 @@ from chat_app.offline.composition.remarks import (
     say_not_loaded,
     say_others_not_loaded,
 )
-from chat_app.offline.extraction.candidates import with_caption
+from chat_app.offline.extraction.candidates import names_others, with_caption
 from chat_app.offline.extraction.drug_parts import (
     HARMS,
     PRODUCTS,
@@ -36,12 +36,12 @@ from chat_app.offline.extraction.drug_parts import (
 )
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import OF_PATIENTS, RELATED_FROM, Selection, select
+from chat_app.offline.extraction.selection import OF_PATIENTS, RELATED_FROM, Selection, clearly_answers, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage, Quote
 from chat_app.offline.wire.model import Answer
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
-from tools.language.quotable_units import units
+from tools.language.quotable_units import term_set, units
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
@@ -212,10 +212,14 @@ def _is_on_overdose(quote: Scored) -> bool:
     return speaks_of_overdose(f"{quote.unit.heading} {with_caption(quote.unit)}")
 
 
-def is_answered(question: str, evidence: Evidence, *, newest: str) -> bool:
-    """Return whether a sentence of ``evidence`` clearly answers ``question``."""
+def is_answered(question: str, evidence: Evidence, *, newest: str, on: Sequence[str] = ()) -> bool:
+    """Return whether a sentence of ``evidence`` clearly answers ``question``; not one on medicines beside ``on``."""
     asked, labels = _read(question, evidence, newest)
-    return selected(asked, labels, evidence, "en").answers
+    found = selected(asked, labels, evidence, "en")
+    names = [one for name in on for one in (name, *label_terms().own_groups(name))]
+    meant = replace(asked, subjects=tuple(map(term_set, names)))
+    others = (bool(on) and names_others(meant, quote.unit) for quote in found.quotes if clearly_answers(quote))
+    return found.answers and not all(others)
 
 
 def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chat_app.offline.extraction.about_document import is_about_document
+from chat_app.offline.extraction.answer_kinds import FORBIDDEN, FORBIDDEN_USE
 from chat_app.offline.extraction.drug_parts import PATIENTS_OF, section_terms
 from chat_app.offline.extraction.opposite_sides import contradicts
 from chat_app.offline.extraction.question import Question
@@ -75,6 +76,7 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
                 and not is_about_document(question.text, unit, passage)
                 and not _is_on_other_patients(question, unit, passage, above)
                 and not _is_on_missed_dose(question, unit)
+                and not _is_avoided(question, unit)
             ):
                 seen.add(key)
                 found.append(_candidate(question, unit, passage, len(found), above, alone=passage.part in alone))
@@ -214,6 +216,18 @@ def missed_terms(question: Question) -> frozenset[int]:
 def _is_on_missed_dose(question: Question, unit: Unit) -> bool:
     """Return whether a unit says what to do after a missed dose, of which the question does not speak."""
     return _MISSED_DOSE.search(unit.text) is not None and not missed_terms(question)
+
+
+def _is_avoided(question: Question, unit: Unit) -> bool:
+    """Return whether a medicine to give is asked for, and a row tells to avoid one in what the patient has."""
+    header = unit.table.header if unit.table else ()
+    if not question.asks_medicine or FORBIDDEN.search(question.asked) or len(header) != len(unit.cells):
+        return False
+    cells = dict(zip(header, unit.cells, strict=True))
+    avoided = " ".join(cell for title, cell in cells.items() if FORBIDDEN_USE.search(title))
+    allowed = " ".join(cell for title, cell in cells.items() if not FORBIDDEN_USE.search(title))
+    held = question.held(question.said_in(avoided)) - question.held(question.said_in(allowed))
+    return question.names_group(avoided) or bool(held - question.everyday)
 
 
 def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassage, above: str) -> bool:

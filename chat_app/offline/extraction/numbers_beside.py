@@ -45,8 +45,19 @@ def _belongs(match: re.Match[str]) -> bool:
 
 def kind_terms(text: str) -> frozenset[str]:
     """Return the terms of the numbered kinds that ``text`` names, such as those of "type 1 diabetes"."""
-    found = (match for match in _DIGIT.finditer(text) if not KINDS.isdisjoint(term_set(match["before"])))
-    return frozenset[str]().union(*(term_set(match[0]) for match in found))
+    return frozenset[str]().union(*(term_set(match[0]) for match in _kinds(text)))
+
+
+def with_new_kinds(text: str, added: str) -> str:
+    """Return ``text`` with the numbered kinds of ``added`` in place of its own: "type 1" in place of "type 2"."""
+    for match in _kinds(added):
+        named = rf"\b({re.escape(match['before'])}\W{{1,3}})\d\b"
+        text = re.sub(named, rf"\g<1>{match['number']}", text, flags=re.IGNORECASE)
+    return text
+
+
+def _kinds(text: str) -> list[re.Match[str]]:
+    return [match for match in _DIGIT.finditer(text) if not KINDS.isdisjoint(term_set(match["before"]))]
 
 
 def _in_any_form(word: str) -> str:

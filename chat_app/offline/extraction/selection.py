@@ -87,14 +87,15 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
     beside = (one for one in sharing if one.passage is quotes[0].passage and one not in quotes)
     return Selection(
         quotes,
-        answers=any(map(_answers, quotes)),
+        answers=any(map(clearly_answers, quotes)),
         shares_terms=True,
         warnings=tuple((one.unit, one.passage) for one in everything if _warns(question, one)),
-        says_more=any(map(_answers, beside)),
+        says_more=any(map(clearly_answers, beside)),
     )
 
 
-def _answers(each: Scored) -> bool:
+def clearly_answers(each: Scored) -> bool:
+    """Return whether a unit answers the question, and is not only the closest."""
     return each.is_on_subject and each.held >= ANSWERS_FROM
 
 
@@ -184,7 +185,7 @@ def _forbids_patients(question: Question, each: Scored) -> bool:
         return False
     if question.forbids_in_state(each.unit):
         return True
-    return not each.passage.part and each.features.group > 0 and _answers(each) and question.forbids(each.unit)
+    return not each.passage.part and each.features.group > 0 and clearly_answers(each) and question.forbids(each.unit)
 
 
 def _is_on_patients(question: Question, each: Scored) -> bool:

@@ -138,6 +138,11 @@ def has_uncommon_word(question: str) -> bool:
     return not all(map(is_ordinary, re.findall(r"[^\W\d_]{2,}", _PATIENT.sub("", question).lower())))
 
 
+def is_everyday(question: str) -> bool:
+    """Return whether all words of ``question`` are ordinary ones, or forms of them."""
+    return all(map(_is_ordinary_in_other_form, re.findall(r"[^\W\d_]{2,}", question.lower())))
+
+
 def names_subject(question: str) -> bool:
     """Return whether ``question`` may name a subject of its own: it has several words, or an uncommon one.
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
+from chat_app.offline.extraction.numbers_beside import with_new_kinds
 from chat_app.offline.planning.followup_signs import (
     LEAD,
     MOST_EMPTY_TERMS,
@@ -270,7 +271,7 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and not states_more(rest) and (asks_part(rest) or asks_dose(rest)):
         return _of_patient(rest, [" ".join([", ".join(known), *form_words(before)])], before)
-    renewed = with_new_values(before, rest)
+    renewed = with_new_kinds(with_new_values(before, rest), rest)
     words = [term for term in terms(rest) if not term.isdecimal()]
     if renewed != before and len(terms(value_names(rest))) + 1 >= len(words):
         return f"{renewed}?"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_app.offline.composition.compose import is_answered, share_of_newest
+from chat_app.offline.planning.followup_signs import is_everyday
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
+from tools.drug_database.labels.label_terms import label_terms
 from tools.language.terms import terms
 
 Tried = tuple[str, list[ToolOutput]]
@@ -34,12 +36,26 @@ def chosen_reading(question: str, readings: Sequence[str], tried: Sequence[Tried
     if len(readings) == 1:
         return tried[0]
     for reading, outputs in tried:
-        evidence = gather(outputs)
-        clearly = is_answered if reading == readings[-1] else goes_on
-        if not outputs or clearly(reading, evidence, newest=question):
+        if not outputs or _is_answered(reading, gather(outputs), question, readings):
             return reading, outputs
     untried = readings[readings.index(tried[-1][0]) + 1 :]
-    return (untried[0], []) if untried else _closest(question, tried)
+    on_it = [each for each in tried if not _left_out(each[0], question, readings)]
+    return (untried[0], []) if untried else _closest(question, on_it or tried)
+
+
+def _is_answered(reading: str, evidence: Evidence, question: str, readings: Sequence[str]) -> bool:
+    if reading != readings[-1]:
+        return goes_on(reading, evidence, newest=question)
+    return is_answered(reading, evidence, newest=question, on=_left_out(reading, question, readings))
+
+
+def _left_out(reading: str, question: str, readings: Sequence[str]) -> list[str]:
+    """Return the medicines of the question before that ``reading`` leaves out.
+
+    A ``question`` of everyday words alone is no question on others.
+    """
+    before = label_terms().members_in(readings[0]) if is_everyday(question) else ()
+    return [name for name in before if name not in label_terms().members_in(reading)]
 
 
 def goes_on(reading: str, evidence: Evidence, *, newest: str) -> bool:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from tools.language.figures import ABOVE, BELOW, fold, with_decimal_points
@@ -29,6 +30,7 @@ _SOME_OF: Final = re.compile(
     re.IGNORECASE,
 )
 """Before criteria of which only some must be met: "at least two of the following"."""
+_OR: Final = re.compile(r"^[^.;|]{0,25}\b(?:or|oder|o)\b[^.;|]{0,25}$")
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 
 
@@ -39,14 +41,28 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
     value suffices where the text lists criteria of which not all must be met.
     """
     text = cells if isinstance(cells, str) else " | ".join(cells)
-    found = [
-        any(bound.low <= value.most and value.amount <= bound.high for bound in bounds)
+    given = {
+        value: bounds
         for value in _values(question)
         if (bounds := _bounds(value.quantity, text))
         and not (_states(value) and text is not cells and _hold_all(bounds))
+    }
+    found = [
+        any(bound.low <= value.most and value.amount <= bound.high for bound in bounds)
+        for value, bounds in given.items()
     ]
-    suffices = any if _SOME_OF.search(text) else all
+    suffices = any if _SOME_OF.search(text) or _are_alternatives(list(given.values()), text) else all
     return suffices(found) if found else None
+
+
+def _are_alternatives(bounds: Sequence[Sequence[Range]], text: str) -> bool:
+    """Return whether "or" joins bounds of one quantity with those of the next."""
+    in_order = sorted((each for one in bounds for each in one), key=lambda each: each.start)
+    folded, own = _folded(text), {id(each): place for place, one in enumerate(bounds) for each in one}
+    return any(
+        own[id(one)] != own[id(other)] and _OR.search(folded[one.end : other.start])
+        for one, other in pairwise(in_order)
+    )
 
 
 def _hold_all(bounds: Sequence[Range]) -> bool:
