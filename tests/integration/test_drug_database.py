@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.drugs import drug_database
-from tools.drug_database import DrugDatabase, DrugQuery, drug_tools
+from tools.drug_database import DrugDatabase, DrugQuery
+from tools.drug_database.drug_tools import drug_tools
 from tools.drug_database.importers import demo
 from tools.drug_database.labels.record_rendering import tool_result
 from tools.drug_database.records.reports import ImportProgress
