@@ -119,3 +119,15 @@ class Importer:
     role: FileRole
     """Return the part that a file plays in the format, by its content; None for another format's file."""
     read: Callable[[Files, RowIntake], None]
+
+
+def label_source(origin: str, set_id: str, title: str, provider: str, time: str) -> DataSource:
+    """Return the source of one FDA label; ``time`` is its date as ``20140113``, or anything else for none."""
+    dated = len(time) >= 8 and time[:8].isdigit()
+    return DataSource(
+        id=f"{origin}:{set_id}",
+        title=title,
+        publisher=f"FDA label, from {provider}",
+        url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
+        date=f"{time[:4]}-{time[4:6]}-{time[6:8]}" if dated else "",
+    )
