@@ -10,7 +10,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 from chat_app.errors import ConfigurationError
 from tools.calculators import calculator_tools
-from tools.drug_database import DrugDatabase, drug_tools
+from tools.drug_database import DrugDatabase
+from tools.drug_database.drug_tools import drug_tools
 from tools.function_tool import FunctionTool
 from tools.guidelines import GuidelineLibrary, guideline_tools
 from tools.loaded_sources import loaded_sources_tool

@@ -31,6 +31,8 @@ async def import_(
     for file in report.files:
         for reason, count in file.reasons.items():
             typer.echo(f"{file.file}: {count} rows refused: {reason}")
+    for name in report.left_out:
+        typer.echo(f"Left out, because no importer reads it: {name}")
     if report.after_cut_off:
         typer.echo("Removed the unfinished data of an interrupted import.")
     typer.echo(f"{report.products:,} products of {report.records:,} medicines, in {report.seconds:.1f} s.")

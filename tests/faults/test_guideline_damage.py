@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -133,3 +135,27 @@ async def test_reindex_reads_again_what_was_damaged(library: GuidelineLibrary, t
 
     assert await found(library, "paracetamol for fever") == ["fever-md"]
     assert await library.check() == []
+
+
+def test_a_version_is_saved_while_searches_read_others(tmp_path: Path) -> None:
+    store, switching = LibraryStore(tmp_path), sys.getswitchinterval()
+    refs = [VersionRef(f"guideline-{number}", "0" * 12) for number in range(500)]
+    for ref in refs:
+        store.version_folder(ref).mkdir(parents=True)
+        (store.version_folder(ref) / "terms.txt").write_text("fever\n", encoding="utf-8")
+
+    def save() -> None:
+        for number in range(500):
+            made = tmp_path / f"made-{number}"
+            made.mkdir()
+            store.save_version(refs[0], made)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor() as threads:
+            saving = threads.submit(save)
+            found = [terms for ref in refs[1:] for terms in store.passage_terms(ref, 0)]
+            saving.result()
+    finally:
+        sys.setswitchinterval(switching)
+    assert set(found) == {"fever"}

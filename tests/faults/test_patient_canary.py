@@ -50,7 +50,8 @@ from tests.support.scripted_server import (
     response_body,
     text_reply,
 )
-from tools.drug_database import DrugDatabase, drug_tools
+from tools.drug_database import DrugDatabase
+from tools.drug_database.drug_tools import drug_tools
 from tools.function_tool import FunctionTool
 from tools.guidelines import GuidelineLibrary, guideline_tools
 

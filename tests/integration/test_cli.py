@@ -13,6 +13,7 @@ import pytest
 
 from chat_app.cli import shell
 from tests.support.certificates import server_certificate
+from tests.support.drugs import ndc_row, write_ndc
 from tests.support.served import Served, asclepius, new_data, serve
 
 
@@ -215,6 +216,16 @@ def test_a_file_that_is_not_drug_data_is_refused_and_nothing_changes(served: Ser
     assert "letter.zip" in done.stderr
     assert "Traceback" not in done.stderr
     assert asclepius("drugs", "stats", "--json", data_dir=served.data_dir).stdout == before
+
+
+def test_an_import_names_the_files_that_it_did_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "directory"
+    folder.mkdir()
+    write_ndc(folder, [ndc_row("0001-0001", "metformin")])
+    (folder / "patent.txt").write_text("Appl_Type~Appl_No~Product_No~Patent_No\n", encoding="utf-8")
+    done = asclepius("drugs", "import", str(folder), data_dir=tmp_path / "data")
+    assert done.returncode == 0, done.stderr
+    assert "Left out, because no importer reads it: patent.txt" in done.stdout
 
 
 def test_unsafe_settings_are_refused_at_start_with_what_to_set(tmp_path: Path) -> None:

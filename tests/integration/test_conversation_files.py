@@ -14,9 +14,11 @@ import pytest
 
 from tests.support.pdfs import write_pdf
 from tests.support.services import milvus_lite_server
+from tests.support.waiting import until
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary, IngestProgress, Scope, erase_files, guideline_tools, scope_of
 from tools.guidelines.ingestion.ingester import MOST_OWN, OWN_FILE
+from tools.guidelines.storage.document_store import LibraryStore
 from tools.guidelines.storage.scopes import own_id
 
 pytestmark = pytest.mark.slow
@@ -245,6 +247,31 @@ async def test_a_file_that_is_read_while_its_conversation_is_deleted_leaves_noth
     assert await erasing[0]
     assert not files_with(tmp_path / "library", "zolpidazine")
     assert await library.own_count() == 0
+
+
+async def test_files_that_wait_for_another_process_do_not_stop_searches(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    files = [letter(tmp_path / f"files{at}", f"{OWN} Day {at}.") for at in range(4)]
+    with LibraryStore(tmp_path / "library").locked():
+        adding = [asyncio.create_task(library.add(file, scope=Scope(f"{at}" * 32))) for at, file in enumerate(files)]
+        extracted = "scratch-*/version/facts.json"
+        await until(lambda: len([*(tmp_path / "library").glob(extracted)]) == len(files), what="the files are read")
+        await asyncio.sleep(0.5)
+        searched = await asyncio.gather(library.search("aspirin in coronary syndrome"), return_exceptions=True)
+    assert len(await asyncio.gather(*adding)) == len(files)
+    assert [passage.text for result in searched for passage in result.passages] == [ASPIRIN]  # type: ignore[union-attr]
+
+
+async def test_files_that_two_replicas_erase_at_once_are_erased_by_one(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    await library.add(letter(tmp_path / "files"), scope=HERE)
+    folder = tmp_path / "library"
+    with LibraryStore(folder).locked():
+        erasing = [asyncio.create_task(asyncio.to_thread(erase_files, folder, HERE)) for _ in range(2)]
+        await asyncio.sleep(0.5)
+    assert sorted(await asyncio.gather(*erasing)) == [False, True]
 
 
 async def test_it_survives_a_restart_and_a_new_index(milvus_uri: str, tmp_path: Path) -> None:

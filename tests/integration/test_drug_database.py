@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.drugs import drug_database
-from tools.drug_database import DrugDatabase, DrugQuery, drug_tools
+from tools.drug_database import DrugDatabase, DrugQuery
+from tools.drug_database.drug_tools import drug_tools
 from tools.drug_database.importers import demo
 from tools.drug_database.labels.record_rendering import tool_result
 from tools.drug_database.records.reports import ImportProgress
@@ -117,6 +118,33 @@ async def test_a_strength_that_is_not_made_is_said_so(drugs: DrugDatabase) -> No
     result = await drugs.search(DrugQuery(name="metformin", strength="7 mg"))
     assert result.hits == ()
     assert "no product of it fits" in result.note
+
+
+@pytest.mark.parametrize(
+    ("name", "filters", "not_loaded"),
+    [
+        ("lisinopril", {"dosage_form": "injection"}, ()),
+        ("metformin", {"drug_class": "ACE inhibitor"}, ()),
+        ("vildagliptin and metformin", {"drug_class": "ACE inhibitor"}, ("vildagliptin is not in the drug database.",)),
+    ],
+)
+async def test_a_filter_that_no_product_passes_does_not_deny_the_medicine(
+    drugs: DrugDatabase, name: str, filters: dict[str, str], not_loaded: tuple[str, ...]
+) -> None:
+    result = await drugs.search(DrugQuery(name=name, **filters))  # type: ignore[arg-type]
+    assert (result.hits, result.absent, result.not_loaded) == ((), False, not_loaded)
+    assert result.note.startswith("The medicine is in the drug database, but no product of it fits the class, form")
+
+
+async def test_a_guess_outside_the_asked_class_is_not_said_to_be_loaded(drugs: DrugDatabase) -> None:
+    result = await drugs.search(DrugQuery(name="lisinoprul", drug_class="biguanide"))
+    assert (result.hits, result.did_you_mean) == ((), ())
+    assert result.note == "No medicine of that name is in the drug database."
+
+
+async def test_the_class_of_a_medicine_may_be_asked_for_with_it(drugs: DrugDatabase) -> None:
+    result = await drugs.search(DrugQuery(name="lisinopril", drug_class="ACE inhibitor"))
+    assert [hit.record.generic_name for hit in result.hits[:1]] == ["lisinopril"]
 
 
 async def test_every_quotable_sentence_stands_in_the_passage(drugs: DrugDatabase) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from chat_app.agent.citation_manager import CitationManager
 from tests.support.drugs import drug_database
-from tools.drug_database import DrugDatabase, drug_tools
+from tools.drug_database import DrugDatabase
+from tools.drug_database.drug_tools import drug_tools
 from tools.types import Function, FunctionOutput, Passage
 
 

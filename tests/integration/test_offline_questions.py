@@ -14,7 +14,8 @@ import pytest
 from chat_app.interface.page.starters import starter_questions
 from tests.support.offline_answers import Answered, Asker, invented
 from tests.support.offline_server import offline_server
-from tools.drug_database import DrugDatabase, drug_tools
+from tools.drug_database import DrugDatabase
+from tools.drug_database.drug_tools import drug_tools
 from tools.guidelines import GuidelineLibrary, guideline_tools
 from tools.loaded_sources import loaded_sources_tool
 from tools.tool_manager import ToolManager

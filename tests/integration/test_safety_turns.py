@@ -16,7 +16,8 @@ from chat_app.offline.phrases import CLOSEST
 from chat_app.safety.emergency_notice import TEXTS
 from tests.support.engine import clinic, consult, ended, guideline_tool, passage, text_of
 from tests.support.offline_server import offline_server
-from tools.drug_database import DrugDatabase, drug_tools
+from tools.drug_database import DrugDatabase
+from tools.drug_database.drug_tools import drug_tools
 from tools.language.vocabulary.common_words import Language
 
 OVERDOSE = "My patient swallowed 40 tablets of acetaminophen two hours ago. What is the maximum dose?"

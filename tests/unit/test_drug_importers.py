@@ -38,6 +38,17 @@ def thinned(whole: Path, folder: Path, kept: Callable[[bytes], object]) -> Path:
 
 
 class TestOrangeBook:
+    def test_files_of_one_name_in_two_folders_are_counted_apart(self, tmp_path: Path) -> None:
+        row = "METFORMIN~TABLET;ORAL~GLUCOPHAGE~BMS~{}MG~N~020357~00{}~AB~Mar 3, 1995~Yes~Yes~RX~BRISTOL"
+        rows = [row.format(500, 1), row.format(850, 2), row.format(1000, 3)]
+        folders = [tmp_path / "old", tmp_path / "new"]
+        for folder in folders:
+            folder.mkdir()
+        _, report = rolled_up(orange_book(folders[0], *rows[:1]), orange_book(folders[1], *rows[1:]))
+        assert [(file.file, file.read, file.kept) for file in report.files] == [
+            ("products.txt", count, count) for count in (1, 2)
+        ]
+
     def test_a_note_behind_the_strength_becomes_a_status(self, tmp_path: Path) -> None:
         row = (
             "DEXAMETHASONE~AEROSOL;TOPICAL~AEROSEB-DEX~ALLERGAN~0.01% **Federal Register determination that product "

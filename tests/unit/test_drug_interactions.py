@@ -438,6 +438,16 @@ def test_of_two_classes_the_labels_of_their_members_are_searched() -> None:
     assert pairs(result)[0]["note"].startswith("Labels searched for triptans: sumatriptan.")
 
 
+def test_all_members_whose_labels_were_searched_are_named() -> None:
+    names = ["almotriptan", "eletriptan", "frovatriptan", "naratriptan", "rizatriptan", "sumatriptan"]
+    members = [record(name, {"warnings": ("Take with food.",)}) for name in names]
+    hits = tuple(DrugHit(record=one, matched=Match(how="class", on="triptan"), score=95.0) for one in members)
+    triptans = DrugSearchResult(query=DrugQuery(name="triptans"), hits=hits)
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    note = pairs(interaction_result([triptans, _found("SSRIs")]))[0]["note"]
+    assert note.startswith(f"Labels searched for triptans: {listed}.")
+
+
 def test_the_labels_of_a_class_are_searched_for_one_medicine() -> None:
     member = record("sumatriptan", {"warnings": ("Alphadrug may cause serotonin syndrome.",)})
     hit = DrugHit(record=member, matched=Match(how="class", on="triptan"), score=95.0)

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import base_moieties, base_moiety, joined, record_key
+from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.storage.drug_collection import grams, stems
+from tools.drug_database.storage.staging import StagedGroup
 from tools.language.folding import fold_name
 
 
@@ -77,7 +80,14 @@ def test_names_are_joined_as_one_would_say_them() -> None:
     assert joined(["a"]) == "a"
     assert joined(["a", "b"]) == "a and b"
     assert joined(["a", "b", "c"]) == "a, b and c"
-    assert joined(list("abcdefg")) == "a, b, c, d and 3 more ingredients"
+    assert joined(list("abcdefg")) == "a, b, c, d, e, f and g"
+
+
+def test_a_medicine_of_many_ingredients_is_named_by_the_first_four() -> None:
+    item = Contribution(source="test", item="1", substances=(), ingredients=tuple("abcdefg"))
+    sources = {"test": DataSource(id="test", title="Test", publisher="Test")}
+    record = roll_up(StagedGroup("a", [item.model_dump_json()]), sources)
+    assert record.generic_name == "a, b, c, d and 3 more ingredients"
 
 
 def test_the_salt_rule_agrees_with_rxnorms_precise_ingredients(shared: Path) -> None:

@@ -90,6 +90,37 @@ def test_html_is_read_without_its_navigation_and_scripts() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("markup", "blocks"),
+    [
+        (
+            "<tr><td><p>Drug</p></td><td><p>Dose</p></td></tr><tr><td><p>A</p></td><td><div>5 mg</div></td></tr>",
+            [("table", "Drug\tDose\nA\t5 mg")],
+        ),
+        (
+            "<tr><td>A</td><td>Adults:<ul><li>Give 5 mg</li><li>Not in pregnancy</li></ul></td><td>No</td></tr>",
+            [("table", "A\tAdults: • Give 5 mg • Not in pregnancy\tNo")],
+        ),
+        (
+            "<tr><td>Outer words.<table><tr><th>Drug</th><th>Dose</th></tr><tr><td>A</td><td>5 mg</td></tr></table>"
+            "</table></td></tr>",
+            [("text", "Outer words."), ("table", "Drug\tDose\nA\t5 mg")],
+        ),
+        ("<tr><td><p>Give A.</p><p>Do not give B.</p></td></tr>", [("text", "Give A. Do not give B.")]),
+        (
+            "<caption><p>Table 1. Doses</p></caption><tr><td>A</td><td>5 mg</td></tr>",
+            [("table", "Table 1. Doses\nA\t5 mg")],
+        ),
+        (
+            "<tr><td><h1>Sepsis</h1><p>Give A.</p><p>Do not give B.</p></td></tr>",
+            [("heading", "Sepsis"), ("text", "Give A."), ("text", "Do not give B.")],
+        ),
+    ],
+)
+def test_blocks_in_the_cells_of_an_html_table_stay_in_their_row(markup: str, blocks: list[tuple[str, str]]) -> None:
+    assert kinds(read_html(f"<table>{markup}</table>")) == blocks
+
+
 @given(st.text(alphabet="<>/abptdrhl123 \"'=&;!-\n", max_size=300))
 def test_any_html_is_read_without_a_crash(text: str) -> None:
     read_html(text)
@@ -106,6 +137,29 @@ def test_plain_text_has_paragraphs_and_headings() -> None:
         ("text", "Give antibiotics at once."),
         ("item", "- Lactate"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        (
+            "Treatment:\n- Give A\n  5 mg\n- Do not give B\n- Give C.",
+            [
+                ("text", "Treatment:"),
+                ("item", "- Give A 5 mg"),
+                ("item", "- Do not give B"),
+                ("item", "- Give C."),
+            ],
+        ),
+        ("• Give A\n• Do not give B", [("item", "• Give A"), ("item", "• Do not give B")]),
+        ("1. Give A\n  - at once\n2) Not B", [("item", "1. Give A - at once"), ("item", "2) Not B")]),
+        ("Give a dose of\n2.5 mg, as in\n2019. The dose of\n5) mg.", [("text", None)]),
+        ("Give aspirin after a dose of\n10. The next\n- if any -\n30. day.", [("text", None)]),
+    ],
+)
+def test_the_items_of_a_list_in_plain_text_are_apart(text: str, blocks: list[tuple[str, str | None]]) -> None:
+    whole = text.replace("\n", " ")
+    assert kinds(read_plain(text)) == [(kind, words or whole) for kind, words in blocks]
 
 
 def test_text_of_old_code_pages_is_read_and_binary_data_refused() -> None:
@@ -146,6 +200,29 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
         ("text", "Give antibiotics."),
         ("item", "• Lactate"),
         ("table", "Drug\tDose\nCeftriaxone\t2 g"),
+    ]
+
+
+def test_what_is_in_content_controls_of_a_word_document_is_read(tmp_path: Path) -> None:
+    def control(content: str, gallery: str = "") -> str:
+        kind = f'<w:docPartObj><w:docPartGallery w:val="{gallery}"/></w:docPartObj>' if gallery else ""
+        return f"<w:sdt><w:sdtPr>{kind}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+    def paragraph(text: str) -> str:
+        return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+    def cell(text: str) -> str:
+        return f"<w:tc>{paragraph(text)}</w:tc>"
+
+    rows = f"<w:tr>{cell('Drug')}{cell('Dose')}</w:tr>" + control(f"<w:tr>{cell('A')}{control(cell('5 mg'))}</w:tr>")
+    body = (
+        control(paragraph("Introduction 1"), "Table of Contents")
+        + control(control(paragraph("Do not give in pregnancy.")), "Quick Parts")
+        + control(f"<w:tbl>{rows}</w:tbl>")
+    )
+    assert kinds(read_docx(write_docx(tmp_path / "sepsis.docx", body))) == [
+        ("text", "Do not give in pregnancy."),
+        ("table", "Drug\tDose\nA\t5 mg"),
     ]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -117,7 +119,7 @@ def test_no_two_classes_share_a_name() -> None:
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}
 
 
-@pytest.mark.parametrize("package", ["chat_app.agent", "chat_app.generation", "tools"])
+@pytest.mark.parametrize("package", ["chat_app.agent", "chat_app.generation", "tools", "tools.drug_database"])
 def test_every_public_name_of_a_package_is_found_on_first_use(package: str) -> None:
     module = import_module(package)
     (names,) = (
@@ -129,3 +131,10 @@ def test_every_public_name_of_a_package_is_found_on_first_use(package: str) -> N
             assert getattr(module, alias.name) is getattr(import_module(node.module or ""), alias.name)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = module.nothing
+
+
+def test_the_offline_server_does_not_load_what_it_never_calls() -> None:
+    work = (
+        "import sys, chat_app.offline.api.server\nsys.exit(bool({'grpc', 'pandas', 'pymilvus'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", work], cwd=PROJECT, check=False).returncode == 0

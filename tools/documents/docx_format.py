@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -15,6 +16,9 @@ MAX_PART_BYTES = 50_000_000
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
+_CONTROLS = (f"{_W}sdt", f"{_W}sdtContent", f"{_W}customXml")
+"""Elements around paragraphs, rows or cells."""
+_GALLERY = f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery"
 _HEADING_STYLE = re.compile(r"(?:heading|berschrift|titre)\s?(\d)", re.IGNORECASE)
 
 
@@ -47,7 +51,7 @@ def _part(package: zipfile.ZipFile, name: str) -> Element:
 
 def _blocks(root: Element) -> list[Block]:
     blocks: list[Block] = []
-    for element in root:
+    for element in _parts(root):
         if element.tag == f"{_W}tbl":
             captioned = bool(blocks) and blocks[-1].kind == "caption"
             table = _table(element, blocks.pop().text if captioned else "")
@@ -56,6 +60,15 @@ def _blocks(root: Element) -> list[Block]:
         elif element.tag == f"{_W}p" and (block := _paragraph(element)) is not None:
             blocks.append(block)
     return blocks
+
+
+def _parts(element: Element) -> Iterator[Element]:
+    """Yield the children of ``element``, those of content controls too, without a table of contents."""
+    for child in element:
+        if child.tag not in _CONTROLS:
+            yield child
+        elif all(gallery.get(f"{_W}val") != "Table of Contents" for gallery in child.iterfind(_GALLERY)):
+            yield from _parts(child)
 
 
 def _paragraph(element: Element) -> Block | None:
@@ -76,8 +89,9 @@ def _paragraph(element: Element) -> Block | None:
 
 def _table(element: Element, caption: str) -> TableRows:
     rows = [
-        tuple(" ".join(filter(None, map(_words, cell.iter(f"{_W}p")))) for cell in row.findall(f"{_W}tc"))
-        for row in element.findall(f"{_W}tr")
+        tuple(" ".join(filter(None, map(_words, cell.iter(f"{_W}p")))) for cell in _parts(row) if cell.tag == f"{_W}tc")
+        for row in _parts(element)
+        if row.tag == f"{_W}tr"
     ]
     filled = [row for row in rows if any(row)]
     return TableRows(caption=caption, header=filled[0] if filled else (), rows=tuple(filled[1:]))

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tools.types import Frozen, SectionStart
 
-READER = 12
+READER = 13
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 
 Progress = Callable[[int, int], None]

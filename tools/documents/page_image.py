@@ -32,7 +32,8 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
         page = document[page_number - 1]
         width, height = page.get_size()
         places = quote_rectangles(page, highlight)
-        first = next(iter(quote_rectangles(page, highlight[:1]) or places), None)
+        of_first = quote_rectangles(page, highlight[:1]) if len(highlight) > 1 else []
+        first = next(iter(of_first or places), None)
         for place in places:
             _mark(page, *place)
         image = png(page.render(scale=fitting_scale(page, scale), rev_byteorder=True, prefer_bgrx=False))

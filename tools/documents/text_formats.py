@@ -1,6 +1,7 @@
 """Parse Markdown, plain text and HTML into blocks. Runs in the worker process."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from itertools import takewhile
@@ -12,7 +13,7 @@ from tools.language.terms import clean
 _FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _FIELD = re.compile(r"^([a-z_]+):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*#*$")
-_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\S)")
+_ITEM = re.compile(r"^[ \t]*(?:([-*+•])|(\d{1,3})[.)])[ \t]+(?=\S)")
 _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
 _CAPTION = re.compile(r"^(?:Table|Figure|Box) [A-Z]?\d[\w.-]*[.:] ")
@@ -21,6 +22,9 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
 _FACTS = ("title", "issuer", "version", "date", "language", "licence", "url")
 _HTML_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HTML_BLOCKS = {"p", "li", "td", "th", "caption", "figcaption", "div", "blockquote", "dt", "dd", "pre", "title"}
+_HTML_CELLS = {"td", "th", "caption"}
+_HTML_IN_CELLS = {"p", "div", "li", "pre", "blockquote", "dt", "dd"}
+"""Blocks that are part of their cell."""
 _HTML_FACTS = {
     "author": "issuer",
     "dc.publisher": "issuer",
@@ -55,17 +59,36 @@ def read_markdown(text: str) -> Extraction:
 
 
 def read_plain(text: str) -> Extraction:
-    """Split paragraphs at empty lines; a short single line without a full stop is a heading."""
+    """Split paragraphs at empty lines and list items; a short single line without a full stop is a heading."""
     blocks: list[Block] = []
-    for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
-        words = clean(part.replace("\n", " "))
-        if not words:
-            continue
-        alone = "\n" not in part.strip() and len(words) <= 80 and words[0].isupper() and words[-1] not in ".,;:!?"
-        kind: BlockKind = "heading" if alone else "item" if _ITEM.match(part) else "text"
-        blocks.append(Block(kind=kind, text=words, level=1 if alone else 0))
+    for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        single = "\n" not in paragraph.strip()
+        for part in _split_items(paragraph.split("\n")):
+            words = clean(part)
+            if not words:
+                continue
+            alone = single and len(words) <= 80 and words[0].isupper() and words[-1] not in ".,;:!?"
+            kind: BlockKind = "heading" if alone else "item" if _ITEM.match(part) else "text"
+            blocks.append(Block(kind=kind, text=words, level=1 if alone else 0))
     title = blocks[0].text if blocks and blocks[0].kind == "heading" else ""
     return Extraction(title=title, paged=False, pages=(PageContent(number=1, blocks=tuple(blocks)),))
+
+
+def _split_items(lines: Sequence[str]) -> Iterator[str]:
+    """Split a paragraph before the items of a list: two with the same bullet, or with consecutive numbers."""
+    found = [_ITEM.match(line) for line in lines]
+    bullets = Counter(match[1] for match in found if match)
+    numbers = [(int(match[2]), at) for at, match in enumerate(found) if match and match[2]]
+    first, last = dict(reversed(numbers)), dict(numbers)
+    held: list[str] = []
+    for at, (line, match) in enumerate(zip(lines, found, strict=True)):
+        number = int(match[2] or -2) if match else -2
+        runs_on = first.get(number - 1, at) < at or last.get(number + 1, at) > at
+        if match and (runs_on if match[2] else bullets[match[1]] > 1):
+            yield " ".join(held)
+            held.clear()
+        held.append(line)
+    yield " ".join(held)
 
 
 def read_html(text: str) -> Extraction:
@@ -164,11 +187,12 @@ class _HtmlReader(HTMLParser):
             self._meta(given)
         elif tag == "table":
             self._flush()
-            self._rows, self._header, self._caption = [], (), ""
+            self._end_table()  # An outer table is layout.
+            self._rows = []
         elif tag == "tr" and self._rows is not None:
             self._rows.append([])
-        elif tag == "br":
-            self._words.append(" ")
+        elif tag == "br" or (self._tag in _HTML_CELLS and tag in _HTML_IN_CELLS):
+            self._words.append(" • " if tag == "li" else " ")
         elif tag in _HTML_HEADINGS or tag in _HTML_BLOCKS:
             self._flush()
             self._tag = tag
@@ -179,6 +203,8 @@ class _HtmlReader(HTMLParser):
         elif tag == "table":
             self._flush()
             self._end_table()
+        elif self._tag in _HTML_CELLS and tag in _HTML_IN_CELLS:
+            self._words.append(" ")
         elif (tag == "tr" and self._rows) or tag == self._tag or tag in _HTML_BLOCKS:
             self._flush()
 
@@ -213,7 +239,10 @@ class _HtmlReader(HTMLParser):
 
     def _end_table(self) -> None:
         rows, self._rows = self._rows or [], None
-        body = [tuple(row) for row in rows if any(row) and tuple(row) != self._header]
-        if body or self._header:
-            table = TableRows(caption=self._caption, header=self._header, rows=tuple(body))
+        header, self._header, caption, self._caption = self._header, (), self._caption, ""
+        body = tuple(tuple(row) for row in rows if any(row) and tuple(row) != header)
+        if not header and not caption and all(len(row) == 1 for row in body):  # A frame around text.
+            self._blocks += [Block(kind="text", text=text) for (text,) in body]
+        elif body or header:
+            table = TableRows(caption=caption, header=header, rows=body)
             self._blocks.append(Block.of_table(table))

@@ -101,7 +101,7 @@ def _say(message: dict[str, object]) -> None:
 
 def _limit(limits: Limits) -> None:
     for kind, value in (
-        (resource.RLIMIT_AS, limits.memory_bytes),
+        *(((resource.RLIMIT_AS, limits.memory_bytes),) if sys.platform != "darwin" else ()),  # macOS refuses a limit.
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_CORE, 0),

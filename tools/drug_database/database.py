@@ -138,7 +138,7 @@ class DrugDatabase:
         if source is not None:
             loaded = {one.source.id for one in (await self.stats()).sources}
             if source not in loaded:
-                held = joined(sorted(loaded), most=50) or "none"
+                held = joined(sorted(loaded)) or "none"
                 raise ToolError(f"No source of that name is loaded. Loaded are: {held}.")
             if loaded != {source}:
                 await self._import(ImportJob(read=lambda _: None, remove=frozenset({source})), progress)

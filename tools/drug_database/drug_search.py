@@ -52,9 +52,13 @@ _TEXT_HITS: Final = 20
 _RRF_K: Final = 10
 _MOST_PIECES: Final = 16
 """Of one bucket of codes: a labeler has at most 10,000 product codes, which fill less than half of them."""
+_GUESSES: Final = frozenset({"spelling", "text"})
 _EMPTY = "The drug database holds no records yet: import drug data first."
 _NO_MATCH = "No medicine of that name is in the drug database."
 _SPELLING = "No medicine of that name is in the drug database; these names are spelt similarly. Ask which one is meant."
+_NO_PRODUCT = (
+    "The medicine is in the drug database, but no product of it fits the class, form, route or strength asked for."
+)
 _NO_CODE = "No product with that code is in the drug database."
 _AMBIGUOUS = "Without hyphens the code can be read in several ways: compare the product with the package."
 _ALSO_SPELT = (
@@ -131,20 +135,21 @@ class Searcher:
         question = understand(name)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
-        records = self.records(client, state, [state.index.keys[one.entry] for one in reading.candidates[:most]])
-        found = [(one, records.get(state.index.keys[one.entry])) for one in reading.candidates[:most]]
+        candidates = _of_class(state.index, reading.candidates, query.drug_class)
+        records = self.records(client, state, [state.index.keys[one.entry] for one in candidates[:most]])
+        found = [(one, records.get(state.index.keys[one.entry])) for one in candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
         expanded = state.expander.expand(name).expansions
         return DrugSearchResult(
             query=query,
             hits=hits,
-            did_you_mean=reading.did_you_mean,
-            note=" ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)]),
-            absent=not hits and bool(reading.notes),
+            did_you_mean=reading.did_you_mean if candidates else (),
+            note=" ".join([*_notes(reading, hits), *_unlisted(question, hits)]),
+            absent=not reading.candidates and bool(reading.notes),
             not_loaded=reading.not_loaded,
             misspelt=reading.misspelt,
             also_named=(
-                *past_limit(state.index, reading.candidates, hits),
+                *past_limit(state.index, candidates, hits),
                 *named_beside(state.index, question, expanded, name, hits, misspelt=reading.misspelt),
             ),
         )
@@ -189,11 +194,17 @@ class Searcher:
         if not reading.candidates and not reading.notes and question.words:
             by_text = Reading(_listed(state.index, question) or tuple(_text_candidates(client, state, question)))
             reading = by_text if by_text.candidates else reading.perhaps or by_text
-        if query.drug_class:
-            allowed = {one.entry for one in classed(state.index, query.drug_class)}
-            kept = tuple(one for one in reading.candidates if one.entry in allowed)
-            return Reading(kept, reading.did_you_mean if kept else (), reading.notes)
         return reading
+
+
+def _of_class(
+    index: NameIndex, candidates: tuple[NameCandidate, ...], drug_class: str | None
+) -> tuple[NameCandidate, ...]:
+    """Return the candidates that belong to ``drug_class``, or all of them without one."""
+    if not drug_class:
+        return candidates
+    allowed = {one.entry for one in classed(index, drug_class)}
+    return tuple(one for one in candidates if one.entry in allowed)
 
 
 def _load(client: Client, generation: Generation) -> DrugSnapshot:
@@ -299,15 +310,13 @@ def _hits(
     return tuple(labelled_first(hits))
 
 
-def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Iterable[str]:
-    if reading.candidates and not hits and filters.active:
-        yield "The medicine is in the drug database, but no product of it fits the form, route or strength asked for."
-        return
+def _notes(reading: Reading, hits: Sequence[DrugHit]) -> Iterable[str]:
     if not hits:
-        yield from reading.notes or (_NO_MATCH,)
+        named = any(one.how not in _GUESSES for one in reading.candidates)
+        yield from (_NO_PRODUCT,) if named else reading.notes or (_NO_MATCH,)
         return
     how = hits[0].matched.how
-    if how in {"spelling", "text"}:
+    if how in _GUESSES:
         yield _SPELLING if how == "spelling" else _TEXT
     elif any(hit.matched.how == "spelling" for hit in hits):
         yield _ALSO_SPELT

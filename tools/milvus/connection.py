@@ -28,7 +28,7 @@ _NOT_LOADED: Final = 101
 """Also after Milvus has restarted: it loads nothing by itself."""
 _REBUILD: Final[dict[Contents, str]] = {
     "drug database": "Run `asclepius drugs import --replace PATH...` with all your drug data",
-    "guideline index": "Run `asclepius guidelines reindex`",
+    "guideline index": "Run `asclepius guidelines reindex`: it uses the stored originals",
 }
 
 
@@ -42,6 +42,11 @@ class CollectionGone(ServerFailed):
 
 class NotLoaded(CollectionGone):
     """The collection is there and not in memory."""
+
+
+def index_mismatch(contents: Contents) -> IndexMismatch:
+    """Return the error of an index that another version wrote, with the command that rebuilds it."""
+    return IndexMismatch(f"The stored {contents} was written by another version of Asclepius. {_REBUILD[contents]}.")
 
 
 class MilvusConnection:
@@ -121,7 +126,7 @@ class MilvusConnection:
                 "MILVUS_URI is right, or run `asclepius doctor`."
             )
         if any(word in lower for word in ("dimension", "schema", "field")):
-            return IndexMismatch(f"The stored {self._contents} does not fit this version. {_REBUILD[self._contents]}.")
+            return index_mismatch(self._contents)
         said = f": {' '.join(text.split())[:200]}" if explain else ""
         return ServerFailed(
             f"The {self._contents} cannot be used (Milvus error {code}{said}). Look at Milvus's own log, "

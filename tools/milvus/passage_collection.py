@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from tools.errors import IndexMismatch
-from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed, one_of
+from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed, index_mismatch, one_of
 
 T = TypeVar("T")
 
@@ -98,10 +97,7 @@ class PassageCollection:
         described = self._call(lambda client: client.describe_collection(self.name, timeout=CALL_SECONDS))
         fields = {str(field["name"]): field for field in described["fields"]}
         if fields.keys() != {"id", "version", self._field.name} or not self._fits(fields[self._field.name]):
-            raise IndexMismatch(
-                f"The guideline index {self.name!r} was written by another version of the app. "
-                "Run `asclepius guidelines reindex` to build it again from the stored originals."
-            )
+            raise index_mismatch("guideline index")
         self._checked = True
 
     def _exists(self) -> bool:

@@ -27,6 +27,8 @@ class RowIntake:
         self._staging = staging
         self._progress = progress
         self._files: dict[str, FileReport] = {}
+        self._key = ""
+        """Of the current file in ``_files``."""
         self._count: FileReport
         """Of the current file."""
         self._put = 0
@@ -43,7 +45,8 @@ class RowIntake:
         """
         self.sources[source.id] = source if source.date else source.model_copy(update={"date": entry.date})
         new = FileReport(file=entry.name, format=kind, source=source.id)
-        count = self._count = self._files.setdefault(entry.name, new)
+        self._key = f"{entry.path}:{entry.member}"
+        count = self._count = self._files.setdefault(self._key, new)
         before = self._staging.item_count(source.id)
         self._put, self._total = 0, total
         self._report()
@@ -71,9 +74,8 @@ class RowIntake:
 
     def patch(self, item: str, field: PatchField, value: str, line: int) -> None:
         """Store a row that adds to the products of an item of the file's source."""
-        count = self._count
-        self._staging.patch(count.source, item, field, value, file=count.file, line=line)
-        count.merged += 1
+        self._staging.patch(self._count.source, item, field, value, file=self._key, line=line)
+        self._count.merged += 1
 
     def merge(self) -> None:
         """Count a row whose facts went into other items, such as the meaning of a code."""
@@ -85,8 +87,8 @@ class RowIntake:
 
     def finish(self) -> tuple[FileReport, ...]:
         """Refuse the rows that add to an item which never came, and return the counts."""
-        for file, line in self._staging.drop_orphans():
-            count = self._files[file]
+        for key, line in self._staging.drop_orphans():
+            count = self._files[key]
             count.merged -= 1
             self._refuse(count, line, "its product is not in the data")
         return tuple(self._files.values())
@@ -117,3 +119,15 @@ class Importer:
     role: FileRole
     """Return the part that a file plays in the format, by its content; None for another format's file."""
     read: Callable[[Files, RowIntake], None]
+
+
+def label_source(origin: str, set_id: str, title: str, provider: str, time: str) -> DataSource:
+    """Return the source of one FDA label; ``time`` is its date as ``20140113``, or anything else for none."""
+    dated = len(time) >= 8 and time[:8].isdigit()
+    return DataSource(
+        id=f"{origin}:{set_id}",
+        title=title,
+        publisher=f"FDA label, from {provider}",
+        url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
+        date=f"{time[:4]}-{time[4:6]}-{time[6:8]}" if dated else "",
+    )

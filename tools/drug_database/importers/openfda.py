@@ -9,9 +9,9 @@ Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/lab
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake, label_source
 from tools.drug_database.labels.label_sentences import SECTION_FIELDS, label_sections, sentences
-from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
+from tools.drug_database.records.drug_record import Contribution, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.drug_database.source_files.json_stream import Record, head, records, texts
@@ -108,13 +108,7 @@ def _label(record: Record) -> Contribution | str:
         return "the label has none of the sections that are kept"
     maker = _text(about, "manufacturer_name")
     title = f"{brands[0] if brands else substances[0]} label{f' ({maker})' if maker else ''}"
-    source = DataSource(
-        id=f"{_LABELS.id}:{set_id}",
-        title=title,
-        publisher="FDA label, from openFDA",
-        url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
-        date=iso_date(_text(record, "effective_time")),
-    )
+    source = label_source(_LABELS.id, set_id, title, "openFDA", _text(record, "effective_time"))
     return Contribution(
         source=_LABELS.id,
         item=set_id,
@@ -130,11 +124,6 @@ def _label(record: Record) -> Contribution | str:
             routes=tuple(sorted(route.lower() for route in texts(about.get("route")))),
         ),
     )
-
-
-def iso_date(text: str) -> str:
-    """``20140113`` as ``2014-01-13``; anything else is no date."""
-    return f"{text[:4]}-{text[4:6]}-{text[6:8]}" if len(text) >= 8 and text[:8].isdigit() else ""
 
 
 IMPORTER = Importer("openFDA NDC or label JSON", role, read)

@@ -9,10 +9,9 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from tools.bounded_xml import parse_xml
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
-from tools.drug_database.importers.openfda import iso_date
+from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake, label_source
 from tools.drug_database.labels.label_sentences import BULLET, SECTION_FIELDS, label_sections, sentences
-from tools.drug_database.records.drug_record import Contribution, DataSource, Label, Product, SectionName
+from tools.drug_database.records.drug_record import Contribution, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
 from tools.drug_database.source_files.container import Entry
 from tools.errors import SourceRejected
@@ -53,13 +52,8 @@ def _label(root: Element) -> Contribution | str:
         return "no active ingredient is named"
     brands = tuple(dict.fromkeys(filter(None, (_name(product) for product in products))))
     sections = _sections(root)
-    source = DataSource(
-        id=f"{_SOURCE.id}:{set_id}",
-        title=_text(root.find(f"{_V3}title"))[:200] or f"{(*brands, *substances)[0]} label",
-        publisher="FDA label, from DailyMed",
-        url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
-        date=iso_date(_attribute(root, "effectiveTime", "value")),
-    )
+    title = _text(root.find(f"{_V3}title"))[:200] or f"{(*brands, *substances)[0]} label"
+    source = label_source(_SOURCE.id, set_id, title, "DailyMed", _attribute(root, "effectiveTime", "value"))
     maker = _text(root.find(f".//{_V3}representedOrganization/{_V3}name"))
     listed = tuple(_product(product, maker, outer.get(product, product)) for product in products)
     return Contribution(

@@ -153,10 +153,8 @@ def class_kind(drug_class: str) -> str:
     return mark[1].lower() if mark else ""
 
 
-def joined(names: Sequence[str], *, most: int = 5, joint: str = "and") -> str:
-    """Join names as ``a``, ``a and b``, ``a, b and c``; count those past ``most``."""
-    if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more ingredients"
+def joined(names: Sequence[str], *, joint: str = "and") -> str:
+    """Join names as ``a``, ``a and b``, ``a, b and c``."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {joint} {names[-1]}"

@@ -23,7 +23,7 @@ from tools.errors import IndexMismatch, ToolError
 from tools.language.folding import fold_name
 from tools.language.terms import stem
 from tools.language.word_lists import word_list
-from tools.milvus.connection import Client, one_of
+from tools.milvus.connection import Client, index_mismatch, one_of
 
 SCHEMA_VERSION: Final = 3
 """Rises with every change of the stored form."""
@@ -33,10 +33,6 @@ _BATCH_BYTES: Final = 4_000_000
 _LONGEST_KEY: Final = 200
 CATALOG: Final = "catalog"
 NAMES: Final = "names"
-MISMATCH: Final = (
-    "The stored drug index was written by another version of Asclepius. Run `asclepius drugs import --replace PATH...` "
-    "with all your drug data: it rebuilds the index."
-)
 Row = dict[str, Any]
 
 
@@ -156,13 +152,13 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> D
     """Read the catalog. Raises ``IndexMismatch`` when another version wrote the generation."""
     found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
     if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
-        raise IndexMismatch(MISMATCH)
+        raise index_mismatch("drug database")
     # After a restart of Milvus Lite no collection is loaded, and only loaded ones can be read.
     client.load_collection(generation.parts, timeout=CALL_SECONDS)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
-        raise IndexMismatch(MISMATCH)
+        raise index_mismatch("drug database")
     return DrugCatalog.model_validate_json(text)
 
 
@@ -211,7 +207,7 @@ def unpack(text: str) -> list[bytes]:
     try:
         return zlib.decompress(base64.b64decode(text)).split(b"\n")
     except (ValueError, zlib.error):
-        raise IndexMismatch(MISMATCH) from None
+        raise index_mismatch("drug database") from None
 
 
 def stems(texts: Iterable[str]) -> str:

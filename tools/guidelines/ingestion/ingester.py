@@ -164,7 +164,8 @@ class Ingester:
                     await run_job(job, progress=partial(report, "reading"))
             except SourceRejected as error:
                 raise SourceRejected(f"{source.file_name}: {error}", code=error.code, params=error.params) from None
-            await self._run(lambda: store.save_version(source.ref, made))
+            async with self._changing:  # A conversation's folder waits for the lock here.
+                await self._run(lambda: store.save_version(source.ref, made))
             facts = await self._run(lambda: store.facts(source.ref))
             if facts is None:
                 raise SourceRejected(f"{source.file_name}: the disk lost what was read; try again.")

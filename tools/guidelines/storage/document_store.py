@@ -129,8 +129,8 @@ class LibraryStore:
         if place.exists():
             shutil.rmtree(place)
         made.replace(place)
-        for known in [known for known in self._offsets if known[0] == ref]:
-            del self._offsets[known]
+        for name in ("passages.jsonl", "terms.txt"):
+            self._offsets.pop((ref, name), None)
 
     def facts(self, ref: VersionRef) -> Extraction | None:
         """Return the document's facts without its pages; None if they are missing or damaged."""

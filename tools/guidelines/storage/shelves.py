@@ -108,6 +108,8 @@ class Shelves:
         if not store.folder.is_dir():
             return False
         with self.library.store.locked():
+            if not store.folder.is_dir():  # Another process erased it meanwhile.
+                return False
             for path in (store.folder / "versions").glob("*"):
                 if (ref := VersionRef.parse(path.name)) is not None:
                     self.library.store.mark_pending(ref)
