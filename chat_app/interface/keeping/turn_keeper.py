@@ -31,7 +31,6 @@ from chat_app.interface.rendering.turn_steps import ElementDict, StepDict
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
@@ -283,8 +282,7 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
     """Return the steps and elements of a turn, as the history keeps them."""
     renderer = header.renderer()
     renderer.begin()
-    events, _ = turn.log.read(Cursor())
-    renderer.paint(events)
+    renderer.paint(turn.log.events)
     return list(renderer.steps.values()), list(renderer.elements.values())
 
 
