@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Final
 
 from chat_app.errors import AsclepiusError, TurnTakenOver
-from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
+from chat_app.events import AgentEvent, TextDelta, TurnEnded
+from chat_app.interface.keeping.journal_lines import lines_of
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.sessions.redis_store import RedisSessionStore
@@ -101,11 +102,6 @@ class TurnWriter:
         turn, header = self._turn, self.header().model_dump_json()
         await journal.begin(turn.id, turn.thread_id, turn.question_id, header, owner=turn.owner)
         self._begun = True
-
-
-def lines_of(events: Sequence[AgentEvent]) -> list[bytes]:
-    """Encode events as lines of a journal."""
-    return list(map(event_json, events))
 
 
 def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:
