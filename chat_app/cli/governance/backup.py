@@ -8,6 +8,8 @@ import json
 import shutil
 import sqlite3
 import tempfile
+import zipfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -68,7 +70,7 @@ async def restore(file: File) -> None:
         try:
             shutil.unpack_archive(file, folder, "zip")
             manifest: dict[str, Any] = json.loads((Path(folder) / _MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             raise ConfigurationError(f"{file} is not a backup that can be read ({type(error).__name__}).") from None
         shutil.rmtree(data_dir, ignore_errors=True)
         (Path(folder) / "data").rename(data_dir)
@@ -97,7 +99,7 @@ def _copy_files(source: Path, target: Path) -> None:
         kept = target / place
         kept.parent.mkdir(parents=True, exist_ok=True)
         if path.name.endswith(_SQLITE[0]):
-            address = f"file:{path}?mode=ro"
+            address = f"{path.absolute().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(kept)) as new:
                 old.backup(new)
         elif not path.name.endswith(_SQLITE[1:]):
