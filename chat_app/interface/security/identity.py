@@ -89,7 +89,7 @@ class Identity:
         self.secret = (
             configured.get_secret_value() if configured else kept_secret(path, partial(secrets.token_urlsafe, 48))
         )
-        self._trusted = frozenset(settings.server.trusted_proxies)
+        self._trusted = [ipaddress.ip_network(one, strict=False) for one in settings.server.trusted_proxies]
 
     def from_headers(self, headers: Mapping[str, str]) -> str | None:
         """Return the user that a request's headers name: the demo user or the trusted proxy's user."""
@@ -200,11 +200,10 @@ class Identity:
 
     def is_trusted(self, peer: str | None) -> bool:
         """Return whether ``peer`` is the address of a trusted proxy."""
-        try:
+        with suppress(ValueError):
             address = ipaddress.ip_address(peer or "")
-            return any(address in ipaddress.ip_network(trusted, strict=False) for trusted in self._trusted)
-        except ValueError:
-            return peer in self._trusted
+            return any(address in trusted for trusted in self._trusted)
+        return False
 
 
 def clean_name(name: object) -> str | None:
