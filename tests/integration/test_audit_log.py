@@ -9,6 +9,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from getpass import getuser
 from pathlib import Path
 
 import httpx
@@ -264,6 +265,7 @@ def test_the_command_lists_and_verifies(tmp_path: Path) -> None:
     exported = asclepius("audit", "export", "--action", "question", data_dir=data_dir).stdout.splitlines()
     assert [json.loads(line)["conversation"] for line in exported] == ["c1"]
     assert "login" in asclepius("audit", "list", data_dir=data_dir).stdout
+    assert asclepius("audit", "list", "--actor", f"shell:{getuser()}", data_dir=data_dir).stdout.count("export") == 3
     asyncio.run(executed(database, 'UPDATE audit SET "actor" = \'eve\' WHERE "seq" = 1'))
     broken = asclepius("audit", "verify", "--json", data_dir=data_dir)
     assert broken.returncode == 1
@@ -271,3 +273,24 @@ def test_the_command_lists_and_verifies(tmp_path: Path) -> None:
     off = asclepius("audit", "list", data_dir=data_dir, ASCLEPIUS_AUDIT="off")
     assert (off.returncode, off.stdout) == (1, "")
     assert "ASCLEPIUS_AUDIT" in off.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "done"),
+    [
+        (("guidelines", "remove", "none"), ("administration", "guidelines remove none")),
+        (("drugs", "clear", "--yes"), ("administration", "drugs clear")),
+        (("users", "erase", "ana", "--yes"), ("erase", "all data of ana")),
+        (("backup", "backup.zip"), ("backup", "backup.zip")),
+    ],
+    ids=" ".join,
+)
+def test_a_command_is_recorded_with_the_account_at_the_shell(
+    command: tuple[str, ...], done: tuple[str, str], tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (data_dir := tmp_path / "data").mkdir()
+    asclepius(*command, data_dir=data_dir, REDIS_URL=redis_url)
+    lines = asclepius("audit", "export", "--actor", f"shell:{getuser()}", data_dir=data_dir).stdout.splitlines()
+    recorded = [(entry["action"], entry["detail"]) for entry in map(json.loads, lines)]
+    assert recorded == [done, ("export", "audit log")]

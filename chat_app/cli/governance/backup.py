@@ -43,7 +43,7 @@ async def backup(file: File) -> None:
         copy = Path(folder) / "content"
         copy.mkdir()
         async with embedded_services(settings) as services:
-            await _record(settings, "backup", str(file))
+            await shell.recorded(settings, "backup", str(file))
             if settings.storage.redis_url is None:
                 await dump(services.urls.redis_url, copy / _REDIS)
             _copy_files(data_dir, copy / "data")
@@ -79,7 +79,7 @@ async def restore(file: File) -> None:
         async with embedded_services(settings) as services:
             if settings.storage.redis_url is None and keys.exists():
                 await load(services.urls.redis_url, keys)
-            await _record(settings, "restore", str(file))
+            await shell.recorded(settings, "restore", str(file))
     typer.echo(f"Restored {file} into {data_dir}. Check it with `asclepius doctor --start`.")
     _tell_external(manifest)
 
@@ -134,10 +134,3 @@ def _external(settings: Settings) -> list[str]:
 def _tell_external(manifest: dict[str, Any]) -> None:
     for what in manifest["not_included"]:
         shell.note(f"Not included: {what}.")
-
-
-async def _record(settings: Settings, action: Any, detail: str) -> None:
-    from chat_app.audit import open_audit_log
-
-    async with open_audit_log(settings) as audit:
-        await audit.record(action, "shell", detail=detail)
