@@ -1,9 +1,11 @@
 """Keep the data directory readable by its owner only."""
 
+import fcntl
 import logging
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -104,3 +106,27 @@ def replace_private(path: Path, data: str | bytes) -> None:
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def file_lock(path: Path, *, wait: bool = True) -> Generator[bool]:
+    """Hold the lock on ``path``, which the system releases with its process; yield whether it is held."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        held = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            held = False
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+def kept_secret(path: Path, make: Callable[[], str]) -> str:
+    """Return the secret in ``path``; the first of all processes to ask for it makes it."""
+    with file_lock(path.with_suffix(".lock")):
+        if not path.exists() or not path.read_text().strip():
+            replace_private(path, make())
+        return path.read_text().strip()

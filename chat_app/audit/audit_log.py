@@ -80,7 +80,7 @@ def syslog_sink(address: str) -> AuditSink:
     target = (host, int(port)) if host and port.isdigit() else address
 
     def send(line: str) -> None:
-        handler = SysLogHandler(target, facility=SysLogHandler.LOG_AUTH)
+        handler = _Syslog(target, facility=SysLogHandler.LOG_AUTH)
         try:
             handler.emit(
                 logging.LogRecord("asclepius.audit", logging.INFO, "", 0, f"asclepius-audit: {line}", None, None)
@@ -89,3 +89,9 @@ def syslog_sink(address: str) -> AuditSink:
             handler.close()
 
     return send
+
+
+class _Syslog(SysLogHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Raise the error, which ``DatabaseAuditLog.record`` counts, instead of printing the entry."""
+        raise  # noqa: PLE0704 - the handler calls this where it catches the error

@@ -9,6 +9,7 @@ import hashlib
 import json
 import logging
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -23,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, AuditDetails, AuditLog, AuditSink, client_address
 from chat_app.batches import Batches
-from chat_app.data_protection import append_private
+from chat_app.data_protection import append_private, file_lock
 from chat_app.database.database_engine import in_transaction, lock_database
 from chat_app.errors import AuditUnavailable
 from tools.types import Frozen
@@ -117,20 +118,26 @@ class DatabaseAuditLog(AuditLog):
 
     async def catch_up(self) -> None:
         """Move entries that waited for the database into the table. Raises ``OSError``."""
-        for path in sorted(self.waiting.parent.glob(f"{self.waiting.name}*")):
-            # Another process may add to the file meanwhile, or take it first.
-            taken = path.with_name(f"{self.waiting.name}.{uuid4().hex}")
-            try:
-                path.rename(taken)
-            except FileNotFoundError:
-                continue
-            entries = await asyncio.to_thread(_read_waiting, taken)
-            if not await self._appended(entries):
-                taken.rename(path)
-                return
-            if late := _read_waiting(taken)[len(entries) :]:
-                _append_waiting(self.waiting, late)
-            taken.unlink()
+        if not (paths := sorted(self.waiting.parent.glob(f"{self.waiting.name}*"))):
+            return
+        with file_lock(self.waiting.with_suffix(".lock"), wait=False) as alone:
+            for path in paths if alone else ():
+                # Another process may add to the file meanwhile, or have stored it.
+                taken = path.with_name(f"{self.waiting.name}.{uuid4().hex}")
+                with suppress(FileNotFoundError):
+                    path.rename(taken)
+                    if not await self._caught_up(taken):
+                        return
+
+    async def _caught_up(self, taken: Path) -> bool:
+        lines = await asyncio.to_thread(_lines, taken)
+        entries, unreadable = _parsed(lines)
+        if not await self._appended(entries):
+            return False
+        _append_lines(self.waiting.with_suffix(".unreadable"), unreadable)
+        _append_lines(self.waiting, _lines(taken)[len(lines) :])
+        await asyncio.to_thread(taken.unlink)
+        return True
 
     async def entries(self, wanted: AuditFilter | None = None) -> AsyncGenerator[AuditEntry, None]:
         """Yield entries, oldest first."""
@@ -177,7 +184,7 @@ class DatabaseAuditLog(AuditLog):
     async def _write(self, entries: Sequence[AuditEntry]) -> Sequence[None]:
         """Append entries to the table, or while the database is down to the file. Raises ``OSError``."""
         if not await self._appended(entries):
-            await asyncio.to_thread(_append_waiting, self.waiting, entries)
+            await asyncio.to_thread(_append_lines, self.waiting, [entry.model_dump_json() for entry in entries])
         return [None] * len(entries)
 
     async def _appended(self, entries: Sequence[AuditEntry]) -> bool:
@@ -233,15 +240,23 @@ def _storable(value: str) -> str:
     return value.replace("\0", "\ufffd")
 
 
-def _read_waiting(path: Path) -> list[AuditEntry]:
-    found: list[AuditEntry] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+def _lines(path: Path) -> list[str]:
+    # Those of a text would also end at its U+2028, which JSON does not escape.
+    return [line.decode(errors="replace") for line in path.read_bytes().splitlines()]
+
+
+def _parsed(lines: Sequence[str]) -> tuple[list[AuditEntry], list[str]]:
+    """Return the entries, and the lines that are none."""
+    found, unreadable = list[AuditEntry](), list[str]()
+    for line in lines:
         try:
             found.append(AuditEntry.model_validate_json(line))
         except ValidationError:
-            logger.warning("A waiting entry of the audit log could not be read")
-    return found
+            logger.warning("A waiting entry of the audit log could not be read, and is kept in a file beside it")
+            unreadable.append(line)
+    return found, unreadable
 
 
-def _append_waiting(path: Path, entries: Sequence[AuditEntry]) -> None:
-    append_private(path, "".join(f"{entry.model_dump_json()}\n" for entry in entries), durable=True)
+def _append_lines(path: Path, lines: Sequence[str]) -> None:
+    if lines:
+        append_private(path, "".join(f"{line}\n" for line in lines), durable=True)

@@ -119,13 +119,13 @@ def _storage(settings: Settings) -> Checked:
 async def _history(settings: Settings) -> Checked:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from chat_app.database.database_engine import database_engine, database_url
+    from chat_app.database.database_engine import configured_url, database_engine
     from chat_app.database.migrations import schema_problems
 
     given, file = settings.storage.database_url, settings.storage.data_dir / "history.sqlite3"
     if given is None and not file.exists():
         return [], "made at the first start"
-    engine = database_engine(database_url(given.get_secret_value() if given else f"sqlite:///{file}"))
+    engine = database_engine(configured_url(settings))
     try:
         async with asyncio.timeout(_SECONDS):
             problems = await schema_problems(engine)

@@ -131,6 +131,7 @@ async def clear(
     if not yes and not typer.confirm(f"Remove {what}?", err=True):
         shell.fail("Nothing was removed.")
     async with shell.opened_content() as content:
+        await shell.recorded(content.settings, "administration", f"drugs clear {source or ''}".rstrip())
         with progress_bars() as bars:
             await content.drugs.clear(source, lambda p: bars(f"{p.stage} {p.label}", p.done, p.total))
         found = await content.drugs.stats()

@@ -75,5 +75,5 @@ async def _history(read: str = "") -> AsyncGenerator[AsyncEngine, None]:
     settings = shell.settings()
     async with shell.opened_database("history", settings) as engine:
         if read:
-            await audit_log(settings, engine).record("export", shell.shell_user(settings), detail=read)
+            await audit_log(settings, engine).record("export", shell.actor(), detail=read)
         yield engine

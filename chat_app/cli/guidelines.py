@@ -127,6 +127,7 @@ async def show(document_id: str, json: shell.Json = False) -> None:
 async def remove(document_id: str) -> None:
     """Remove a guideline from search; old answers keep the passages they cited."""
     async with shell.opened_content() as content:
+        await shell.recorded(content.settings, "administration", f"guidelines remove {document_id}")
         removed = await content.guidelines.remove(document_id)
     if not removed:
         shell.fail("No guideline has this id; `asclepius guidelines list` shows the ids.")
@@ -178,6 +179,7 @@ async def sync(
     With the server in OPENAI_BASE_URL, the guidelines leave this machine.
     """
     async with shell.opened() as asclepius:
+        await shell.recorded(asclepius.settings, "administration", f"guidelines sync{' --withdraw' * withdraw}")
         if withdraw:
             _tell_withdrawn(await asclepius.route.withdraw(), json=json)
             return

@@ -21,6 +21,7 @@ from tools.errors import ToolError
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from chat_app.audit import AuditAction
     from chat_app.bootstrap import App
     from chat_app.content import Content
     from chat_app.interface.runtime import Runtime
@@ -88,9 +89,24 @@ def _guarded_settings(**sections: dict[str, Any]) -> Settings:
     return settings(**sections)
 
 
+def actor() -> str:
+    """Return the account at the shell, as the audit log names it."""
+    return f"shell:{getpass.getuser()}"
+
+
+async def recorded(settings: Settings, action: AuditAction, detail: str) -> None:
+    """Record a command in the audit log, before it does anything. Raises ``AuditUnavailable``."""
+    from chat_app.audit import open_audit_log
+    from chat_app.data_protection import protect
+
+    protect(settings.storage.data_dir)
+    async with open_audit_log(settings) as audit:
+        await audit.record(action, actor(), detail=detail)
+
+
 def shell_user(settings: Settings) -> str:
     """Return the user who owns the shell's conversations: the demo user, or else the account under a separate name."""
-    return "demo" if settings.server.auth == "demo" else f"shell:{getpass.getuser()}"
+    return "demo" if settings.server.auth == "demo" else actor()
 
 
 def ask_password() -> str:

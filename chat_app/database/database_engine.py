@@ -49,7 +49,7 @@ def named_statements(file: Path) -> dict[str, str]:
     return {name: re.sub(r"^--.*\n", "", query, flags=re.MULTILINE).strip() for name, query in named}
 
 
-def database_url(given: str) -> URL:
+def database_url(given: str | URL) -> URL:
     """Return ``given`` with the driver used here.
 
     Raises ``ConfigurationError`` for any other database and for PostgreSQL without its driver. The message does not
@@ -69,13 +69,13 @@ def database_url(given: str) -> URL:
     return url.set(drivername=driver, query=query)
 
 
-def configured_url(settings: Settings) -> str:
+def configured_url(settings: Settings) -> URL:
     """Return the URL of the database that the settings name, or of the one in the data directory."""
     url = settings.storage.database_url
     if url is not None:
-        return url.get_secret_value()
+        return database_url(url.get_secret_value())
     settings.storage.data_dir.mkdir(parents=True, exist_ok=True)
-    return f"{_SQLITE}:///{settings.storage.data_dir / 'history.sqlite3'}"
+    return URL.create(_SQLITE, database=str(settings.storage.data_dir / "history.sqlite3"))
 
 
 def database_engine(url: URL) -> AsyncEngine:

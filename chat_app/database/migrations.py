@@ -13,7 +13,7 @@ from alembic.util.exc import CommandError
 from sqlalchemy import Connection, inspect
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.database.database_engine import configured_url, database_engine, database_url, lock_database
+from chat_app.database.database_engine import configured_url, database_engine, lock_database
 from chat_app.database.versions.r0001_history import TABLES
 from chat_app.errors import ConfigurationError
 from chat_app.settings import Settings
@@ -27,7 +27,7 @@ _NEWER: Final = (
 @asynccontextmanager
 async def migrated_database(settings: Settings) -> AsyncGenerator[AsyncEngine]:
     """Open the configured database with this version's schema until the block ends."""
-    engine = database_engine(database_url(configured_url(settings)))
+    engine = database_engine(configured_url(settings))
     try:
         await migrate(engine)
         yield engine

@@ -42,7 +42,8 @@ def _mirror(source: Path, target: Path) -> None:
     for relative in wanted:
         _copy(source / relative, target / relative)
     for path in list(target.rglob("*")):
-        if path.is_file() and path.relative_to(target) not in wanted:
+        # A hidden file is one that another process is about to put in place.
+        if path.is_file() and path.relative_to(target) not in wanted and not path.name.startswith("."):
             path.unlink(missing_ok=True)
 
 

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import Any, get_args
 
 from chat_app.audit import audit_log
+from chat_app.background import repeat
 from chat_app.bootstrap import App, LoadPart
 from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
@@ -150,7 +151,8 @@ class Runtime:
                 self.app = app
                 self._opened.set()
                 keeping = (self.keeper.run(), self.keeper.run_requests(), self.upload_room.keep_recorded())
-                works = (app.warm_up(), *keeping, self._catch_up())
+                catching_up = repeat(self._catch_up, _CATCH_UP_SECONDS, quiet=(OSError, ConfigurationError))
+                works = (app.warm_up(), *keeping, catching_up)
                 beside = {asyncio.create_task(work) for work in works}
                 await stop.wait()
                 for task in beside:
@@ -187,13 +189,10 @@ class Runtime:
             self._history_is_set_up = True
 
     async def _catch_up(self) -> None:
-        """Store what waited for the database, until cancelled."""
-        while True:
-            with suppress(OSError, ConfigurationError):
-                if not self._history_is_set_up:
-                    await self._set_up_history()
-                await self.audit.catch_up()
-            await asyncio.sleep(_CATCH_UP_SECONDS)
+        """Store what waited for the database."""
+        if not self._history_is_set_up:
+            await self._set_up_history()
+        await self.audit.catch_up()
 
     async def _sessions(self) -> RedisSessionStore:
         return (await self.ready()).sessions

@@ -1,13 +1,12 @@
 """Everything held about a user: export, erasure, and deletion by age."""
 
-import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from chat_app.audit import AuditEntry, AuditFilter, DatabaseAuditLog
-from chat_app.errors import AsclepiusError, SessionError
-from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
+from chat_app.background import repeat
+from chat_app.errors import SessionError
 from chat_app.interface.rendering.turn_steps import iso
 from chat_app.interface.runtime import Runtime
 
@@ -17,7 +16,6 @@ _PURGE_SECONDS: Final = 3_600
 
 async def user_data(runtime: Runtime, name: str) -> dict[str, Any]:
     """Return what is held about a user: conversations with their feedback, sessions and audit entries."""
-    await runtime.audit.record("export", "shell", detail=f"all data of {name}")
     sessions = (await runtime.ready()).sessions
     threads = [await runtime.history.get_thread(thread) for thread in await runtime.history.threads_of(name)]
     stored = [
@@ -33,7 +31,6 @@ async def user_data(runtime: Runtime, name: str) -> dict[str, Any]:
 
 async def erase_user(runtime: Runtime, name: str) -> int:
     """Erase all conversations of a user and the user; return their number. The audit log keeps its entries."""
-    await runtime.audit.record("erase", "shell", detail=f"all data of {name}")
     sessions = (await runtime.ready()).sessions
     threads = await runtime.history.threads_of(name)
     for thread in threads:
@@ -66,11 +63,12 @@ async def purge(runtime: Runtime, now: datetime) -> int:
 
 async def keep_purging(runtime: Runtime) -> None:
     """Purge every hour, in one process at a time, until cancelled."""
-    while True:
-        with suppress(AsclepiusError, *HISTORY_ERRORS):
-            if await (await runtime.ready()).sessions.journal.claim("purge", seconds=_PURGE_SECONDS - 60):
-                await purge(runtime, datetime.now(UTC))
-        await asyncio.sleep(_PURGE_SECONDS)
+
+    async def purge_once() -> None:
+        if await (await runtime.ready()).sessions.journal.claim("purge", seconds=_PURGE_SECONDS - 60):
+            await purge(runtime, datetime.now(UTC))
+
+    await repeat(purge_once, _PURGE_SECONDS, quiet=(SessionError,))
 
 
 async def _messages(runtime: Runtime, session_id: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from chat_app.errors import SessionStoreUnavailable
 
@@ -31,7 +31,12 @@ async def load(url: str, path: Path) -> None:
             with path.open(encoding="utf-8") as lines:
                 for key, value, left in map(json.loads, lines):
                     await redis.restore(base64.b64decode(key), left, base64.b64decode(value), replace=True)
-    except (RedisError, OSError, ValueError):
-        raise SessionStoreUnavailable(
-            "The conversations could not be restored: the Redis here is older than that of the backup."
-        ) from None
+    except ResponseError:
+        reason = "the Redis here is older than that of the backup"
+    except RedisError:
+        reason = "check that Redis answers"
+    except (OSError, ValueError):
+        reason = "the backup is damaged"
+    else:
+        return
+    raise SessionStoreUnavailable(f"The conversations could not be restored: {reason}.")

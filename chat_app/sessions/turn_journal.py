@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
 from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable, TurnTakenOver
 from chat_app.sessions.batched_redis import BatchedRedis
@@ -124,9 +126,12 @@ class TurnJournal:
         await self._redis.hset(_OPEN, turn_id, opened)
 
     async def open_turns(self) -> dict[str, OpenTurn]:
-        """Return the turns that the history does not have yet, by id."""
-        found = await self._redis.hgetall(_OPEN)
-        return dict(zip(_texts(found), map(OpenTurn.model_validate_json, found.values()), strict=True))
+        """Return the turns that the history does not have yet, by id, without those of a newer version."""
+        found, records = dict[str, OpenTurn](), await self._redis.hgetall(_OPEN)
+        for turn_id, record in zip(_texts(records), records.values(), strict=True):
+            with suppress(ValidationError):
+                found[turn_id] = OpenTurn.model_validate_json(record)
+        return found
 
     async def turns_of(self, question_id: str) -> list[str]:
         """Return the ids of the turns that answer the question or have answered it."""

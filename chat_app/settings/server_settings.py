@@ -35,7 +35,7 @@ class ServerSettings(BaseSettings):
     auth_header: str = "X-Forwarded-User"
     """Header in which a trusted proxy names the user (with auth=header)."""
     trusted_proxies: Names = ("127.0.0.1", "::1")
-    """Addresses, separated by commas, whose auth header is believed."""
+    """Addresses or networks, separated by commas, whose auth header is believed."""
     users: SecretStr | None = None
     """With auth=password, besides those of `asclepius users add`: name:hash pairs separated by commas, each made by
     `asclepius hash-password`."""

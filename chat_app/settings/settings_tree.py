@@ -2,6 +2,7 @@
 
 import ssl
 from functools import cached_property
+from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,6 +77,10 @@ class Settings:
             raise ConfigurationError(
                 "ASCLEPIUS_AUTH=password needs users: run `asclepius users add NAME`, or set ASCLEPIUS_USERS."
             )
+        if not all(map(_is_network, server.trusted_proxies)):
+            raise ConfigurationError(
+                "ASCLEPIUS_TRUSTED_PROXIES must list addresses or networks, such as 10.0.0.5 or 10.0.0.0/8."
+            )
         if server.public_url is not None and not server.public_url.startswith(("http://", "https://")):
             raise ConfigurationError("ASCLEPIUS_PUBLIC_URL must begin with http:// or https://.")
         if server.tls_certificate is not None or server.tls_key is not None:
@@ -101,6 +106,14 @@ class Settings:
             raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_CLIENT_ID.")
         if self.server.public_url is None and not is_loopback(self.server.host):
             raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_PUBLIC_URL, to which the provider returns.")
+
+
+def _is_network(given: str) -> bool:
+    try:
+        ip_network(given, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_tls(server: ServerSettings) -> None:

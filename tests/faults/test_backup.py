@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from chat_app.audit import open_audit_log
+from chat_app.cli.governance.backup import _copy_files
+from chat_app.errors import SessionStoreUnavailable
+from chat_app.sessions.redis_copy import load
+from chat_app.settings import Settings
 from tests.support.served import Served, asclepius, serve
 
 QUESTION = "What are the contraindications for ACE inhibitors?"
@@ -52,10 +63,44 @@ def test_a_backup_of_a_running_app_is_restored_and_answers(tmp_path: Path) -> No
     assert asclepius("audit", "verify", data_dir=second).returncode == 0
 
 
-def test_what_is_no_backup_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_history_in_a_folder_with_any_name_is_copied(tmp_path: Path) -> None:
+    (source := tmp_path / "a#b?c%20").mkdir()
+    settings = Settings(storage={"data_dir": source})
+
+    async def write() -> None:
+        async with open_audit_log(settings) as audit:
+            await audit.record("login", "ada")
+
+    asyncio.run(write())
+    assert [path.name for path in tmp_path.iterdir()] == [source.name]
+    _copy_files(source, tmp_path / "copy")
+    with closing(sqlite3.connect(tmp_path / "copy" / "history.sqlite3")) as copy:
+        assert copy.execute("SELECT actor FROM audit").fetchall() == [("ada",)]
+
+
+@pytest.mark.parametrize("damage", ["no archive", "cut", "damaged content"])
+def test_what_is_no_backup_is_refused_in_a_sentence(tmp_path: Path, damage: str) -> None:
     file = tmp_path / "backup.zip"
-    file.write_bytes(b"no archive")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("asclepius-backup.json", json.dumps({"version": "1", "not_included": ["x" * 500]}))
+    content = bytearray(file.read_bytes())
+    content[60] ^= 0xFF
+    file.write_bytes({"no archive": b"no archive", "cut": content[:-30], "damaged content": content}[damage])
     done = asclepius("restore", str(file), data_dir=tmp_path / "data")
     assert done.returncode == 1
+    assert "Traceback" not in done.stderr
     assert "not a backup" in done.stderr
     assert not (tmp_path / "data").exists()
+
+
+async def test_a_copy_of_the_conversations_that_cannot_be_restored_says_why(redis_url: str, tmp_path: Path) -> None:
+    async def said(url: str, line: str) -> str:
+        (tmp_path / "redis.jsonl").write_text(line)
+        with pytest.raises(SessionStoreUnavailable) as caught:
+            await load(url, tmp_path / "redis.jsonl")
+        return str(caught.value)
+
+    newer = json.dumps(["a2V5", base64.b64encode(b"\x00\xc0\x01\xff\xff12345678").decode(), 0])
+    assert "older" in await said(redis_url, newer)
+    assert "check that Redis answers" in await said(f"unix://{tmp_path / 'none'}", newer)
+    assert "damaged" in await said(redis_url, newer[:20])

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -19,10 +20,15 @@ from redis.asyncio import Redis
 
 from chat_app.embedded.redis_binary import redis_binary
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
+from chat_app.events import AgentEvent, TextDelta, TurnEnded, agent_event_adapter
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.keeping.turn_writer import _PAUSE_SECONDS, TurnWriter
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_lock import LOCK_SECONDS
 from chat_app.sessions.session_store import Message, Session, StreamingState
 from tests.support.services import accepts, wait_until
+from tests.support.waiting import until
 from tools.types import Passage
 
 CANARY = "Mrs Quillfeather, 71, potassium 6.1"
@@ -150,6 +156,33 @@ async def test_a_turn_whose_redis_dies_goes_on_and_the_conversation_is_free_afte
     await redis.pexpire(lock, 500)
     async with store.lock(session.session_id, wait=60):
         assert await store.get(session.session_id, "anna") is not None
+
+
+async def test_a_redis_that_comes_back_empty_gets_each_event_of_a_running_turn_once(
+    server: KillableRedis, store: RedisSessionStore, tmp_path: Path
+) -> None:
+    server.start()
+    question = PageQuestion("ana", "thread", "message", "How?", "turn", PageOptions(), ["model"])
+    turn = question.turns["model"]
+    writer = TurnWriter(turn, lambda: question.header_of(turn), lambda: store, question=question)
+    turn.write_ahead = writer.write
+
+    async def events() -> AsyncIterator[AgentEvent]:
+        for text in ("A ", "B "):
+            yield TextDelta(text=text)
+            await until(lambda shown=text: turn.log.answer.endswith(shown), what="the text")
+            server.kill()
+        shutil.rmtree(tmp_path / "appendonlydir")
+        server.start()
+        await asyncio.sleep(_PAUSE_SECONDS)
+        yield TextDelta(text="C ")
+
+    await turn.run(events())
+    await writer.close()
+    _, *lines = await store.journal.read(turn.id)
+    kept = [agent_event_adapter.validate_json(line) for line in lines]
+    assert "".join(event.text for event in kept if isinstance(event, TextDelta)) == turn.log.answer == "A B C "
+    assert [type(event) for event in kept].count(TurnEnded) == 1
 
 
 async def test_a_held_lock_is_renewed_before_its_first_expiry(

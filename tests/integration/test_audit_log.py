@@ -9,6 +9,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from getpass import getuser
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,7 @@ import pytest
 from sqlalchemy import text
 
 from chat_app.audit import DatabaseAuditLog, audit_log, client_address
+from chat_app.audit.audit_log import syslog_sink
 from chat_app.audit.audit_table import AuditEntry, AuditFilter
 from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
@@ -24,6 +26,7 @@ from chat_app.settings import Settings
 from tests.support.page_server import fake_page
 from tests.support.page_sockets import asked, asking, seen, socket_of
 from tests.support.served import asclepius
+from tests.support.waiting import until
 
 
 @asynccontextmanager
@@ -98,7 +101,7 @@ async def test_entries_wait_for_a_database_that_is_down_and_keep_their_time(tmp_
     async with opened(f"sqlite:///{file}", tmp_path, keep_text=True) as log:
         await log.record("login", "ada")
         await executed(f"sqlite:///{file}", "ALTER TABLE audit RENAME TO away")
-        await log.record("question", "ada", text="How?")
+        await log.record("question", "ada", text="How\u2028so?")
         assert (tmp_path / "waiting.jsonl").stat().st_mode & 0o777 == 0o600
         await log.catch_up()
         await executed(f"sqlite:///{file}", "ALTER TABLE away RENAME TO audit")
@@ -107,9 +110,48 @@ async def test_entries_wait_for_a_database_that_is_down_and_keep_their_time(tmp_
         entries = await listed(log)
         assert [entry.action for entry in entries] == ["login", "logout", "question"]
         assert entries[2].at < entries[1].at
-        assert entries[2].text == "How?"
+        assert entries[2].text == "How\u2028so?"
         assert await log.verify() == (3, [])
-        assert not list(tmp_path.glob("waiting*"))
+        assert not list(tmp_path.glob("waiting.jsonl*"))
+
+
+def line_of(actor: str) -> str:
+    return f"{AuditEntry(at='2026', action='login', actor=actor).model_dump_json()}\n"
+
+
+async def test_no_waiting_entry_is_lost_where_two_processes_wait_for_the_database(tmp_path: Path) -> None:
+    """The database is locked: what the one stores can be found, or added to, by the other meanwhile."""
+    database, waiting = f"sqlite:///{tmp_path / 'history.sqlite3'}", tmp_path / "waiting.jsonl"
+    async with opened(database, tmp_path) as log, opened(database, tmp_path) as other:
+        waiting.write_text(line_of("ada"))
+        async with log.engine.connect() as connection:
+            await connection.exec_driver_sql("BEGIN IMMEDIATE")
+            first = asyncio.create_task(log.catch_up())
+            await until(lambda: not waiting.exists(), what="the file")
+            waiting.write_text(line_of("bea"))
+            await other.catch_up()
+            await first
+            first = asyncio.create_task(log.catch_up())
+            await asyncio.sleep(0.5)
+            second = asyncio.create_task(other.catch_up())
+            await asyncio.sleep(0.1)
+            await connection.rollback()
+        await asyncio.gather(first, second)
+        await other.catch_up()
+        assert sorted(entry.actor for entry in await listed(log)) == ["ada", "bea"]
+
+
+async def test_a_waiting_line_that_cannot_be_read_is_kept(
+    database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "waiting.jsonl").write_text(f'{{"at": "2026", "act\n{line_of("ada")}')
+    async with opened(database, tmp_path) as log:
+        await log.catch_up()
+        assert [entry.actor for entry in await listed(log)] == ["ada"]
+    kept = tmp_path / "waiting.unreadable"
+    assert kept.read_text() == '{"at": "2026", "act\n'
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "2026" not in caplog.text
 
 
 async def test_an_action_that_cannot_be_recorded_anywhere_is_refused_unless_it_is_said_otherwise(
@@ -181,6 +223,17 @@ async def test_each_entry_is_copied_to_a_file_and_to_syslog_or_refused(tmp_path:
     await engine.dispose()
 
 
+async def test_an_entry_that_syslog_does_not_take_is_refused_and_printed_nowhere(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    database = f"sqlite:///{tmp_path / 'history.sqlite3'}"
+    async with opened(database, tmp_path, keep_text=True, sink=syslog_sink(str(tmp_path / "no socket"))) as log:
+        with pytest.raises(AuditUnavailable):
+            await log.record("question", "ada", text="Mrs Quillfeather")
+        assert log.failures == 1
+    assert "Quillfeather" not in capfd.readouterr().err
+
+
 async def test_old_entries_can_be_purged_and_the_rest_verifies(database: str, tmp_path: Path) -> None:
     copies: list[str] = []
     async with opened(database, tmp_path, sink=copies.append) as log:
@@ -212,6 +265,7 @@ def test_the_command_lists_and_verifies(tmp_path: Path) -> None:
     exported = asclepius("audit", "export", "--action", "question", data_dir=data_dir).stdout.splitlines()
     assert [json.loads(line)["conversation"] for line in exported] == ["c1"]
     assert "login" in asclepius("audit", "list", data_dir=data_dir).stdout
+    assert asclepius("audit", "list", "--actor", f"shell:{getuser()}", data_dir=data_dir).stdout.count("export") == 3
     asyncio.run(executed(database, 'UPDATE audit SET "actor" = \'eve\' WHERE "seq" = 1'))
     broken = asclepius("audit", "verify", "--json", data_dir=data_dir)
     assert broken.returncode == 1
@@ -219,3 +273,24 @@ def test_the_command_lists_and_verifies(tmp_path: Path) -> None:
     off = asclepius("audit", "list", data_dir=data_dir, ASCLEPIUS_AUDIT="off")
     assert (off.returncode, off.stdout) == (1, "")
     assert "ASCLEPIUS_AUDIT" in off.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "done"),
+    [
+        (("guidelines", "remove", "none"), ("administration", "guidelines remove none")),
+        (("drugs", "clear", "--yes"), ("administration", "drugs clear")),
+        (("users", "erase", "ana", "--yes"), ("erase", "all data of ana")),
+        (("backup", "backup.zip"), ("backup", "backup.zip")),
+    ],
+    ids=" ".join,
+)
+def test_a_command_is_recorded_with_the_account_at_the_shell(
+    command: tuple[str, ...], done: tuple[str, str], tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (data_dir := tmp_path / "data").mkdir()
+    asclepius(*command, data_dir=data_dir, REDIS_URL=redis_url)
+    lines = asclepius("audit", "export", "--actor", f"shell:{getuser()}", data_dir=data_dir).stdout.splitlines()
+    recorded = [(entry["action"], entry["detail"]) for entry in map(json.loads, lines)]
+    assert recorded == [done, ("export", "audit log")]

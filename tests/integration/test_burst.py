@@ -28,7 +28,6 @@ from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api, ask, text_of
 from tests.support.engine import clinic
@@ -120,7 +119,7 @@ async def test_questions_asked_at_once_share_a_look_at_the_turns_of_other_proces
 
 
 def _was_told(turn: LiveTurn) -> bool:
-    return any(isinstance(event, Notice) and event.code == "queued" for event in turn.log.read(Cursor())[0])
+    return any(isinstance(event, Notice) and event.code == "queued" for event in turn.log.events)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from chat_app.audit import AuditFilter
 from chat_app.interface.history.branches import MAIN
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api, ask, frames
@@ -131,7 +132,11 @@ async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(
             await history.save_turn(thread, metadata={MAIN: conversation})
         assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
         left = [thread for thread in ("t1", "t2", "t3") if await history.owner_of("thread", thread)]
+        entries = running.runtime.audit.entries(AuditFilter(actor=ana, action="delete"))
+        deleted = [entry.conversation async for entry in entries]
     assert left == ["t2", "t3"]
+    assert "t1" in deleted
+    assert name not in deleted, "each deletion is found by the id that the questions have"
 
 
 async def test_redis_that_is_gone_is_a_problem_that_says_so(tmp_path: Path) -> None:

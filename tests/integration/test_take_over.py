@@ -19,6 +19,7 @@ from chat_app.errors import TurnTakenOver
 from chat_app.events import AgentEvent, CitationAdded, Notice, Outcome, TextDelta, TextReplaced, TurnEnded, TurnStarted
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import History
+from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.take_over import resumable_conversation, unseen
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
@@ -175,6 +176,60 @@ def test_an_answer_that_begins_with_the_reading_of_a_file_is_not_repeated() -> N
     assert resumable_conversation(log_of(WAITING, STARTED, TextDelta(text="Take"))) == "c"
     assert resumable_conversation(log_of(TextDelta(text="61 pages."), STARTED)) is None
     assert resumable_conversation(log_of(WAITING)) is None
+
+
+async def test_turns_of_a_newer_version_change_nothing_for_others(redis_url: str, tmp_path: Path) -> None:
+    """The newer version runs elsewhere: its turns are followed as far as they can be read, and stay its own."""
+    history = History(f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}")
+    await history.setup()
+    newer, store = RedisSessionStore(redis_url), RedisSessionStore(redis_url)
+    newer.journal.writer = "another host|1|1"
+
+    async def sessions() -> RedisSessionStore:
+        return store
+
+    def question() -> PageQuestion:
+        return PageQuestion("ada", str(uuid4()), str(uuid4()), "How?", str(uuid4()), PageOptions(), ["a"])
+
+    asked, unknown, keeper = (
+        question(),
+        question(),
+        TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: store),
+    )
+    (turn,), (left,) = asked.turns.values(), unknown.turns.values()
+    assert await TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: newer).begin(asked)
+    elsewhere = FollowedTurns(lambda: store, LiveTurns())
+    try:
+        (followed,) = await elsewhere.of_question(turn.id, "ada")
+        await newer.journal.append(turn.id, [b'{"type": "newer"}'])
+        await followed.read_on()
+        assert followed.log.ended is not None
+        assert followed.log.ended.outcome.code == "answered_elsewhere"
+
+        async def reread() -> object:
+            return await history.get_thread(asked.thread_id)
+
+        thread = await keeper.up_to_date(await reread(), reread)
+        assert "How?" in [step["output"] for step in thread["steps"]]
+
+        async with Redis.from_url(redis_url) as redis:
+            await redis.hset("asclepius:journals", "newer", '{"thread_id": "t", "writer": "w", "new": 1}')
+            try:
+                await store.journal.begin(left.id, left.thread_id, left.question_id, "{}", owner="ada")
+                await store.journal.release(left.id, left.thread_id)
+                running = asyncio.create_task(keeper.run())
+                async with asyncio.timeout(60):
+                    while left.id in await store.journal.open_turns():
+                        await asyncio.sleep(0.01)
+                assert not running.done()
+                running.cancel()
+            finally:
+                await redis.hdel("asclepius:journals", "newer")
+    finally:
+        for each in (newer, store):
+            await each.journal.close(turn.id)
+            await each.aclose()
+        await history.close()
 
 
 async def test_of_two_processes_one_goes_on_and_the_one_that_only_seemed_dead_stores_nothing(

@@ -22,7 +22,6 @@ from chat_app.interface.page.question_events import question_events
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.user_limits import TooManyQuestions
 from chat_app.interface.turns.live_turns import LiveTurns
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.settings import Settings
 from tests.support.fake_agent import FakeAgent, FakeApp
 from tests.support.waiting import until
@@ -118,7 +117,7 @@ async def test_a_question_waits_in_the_queue_before_its_history_is_read(tmp_path
     async with queue.place(turn.asked_at - 1, "another") as notices:
         assert [notice async for notice in notices] == []
         reading = asyncio.create_task(answers(question, running))
-        await until(lambda: bool(turn.log.read(Cursor())[0]), what="the notice")
+        await until(lambda: bool(turn.log.events), what="the notice")
         assert running.read == []
     [events] = await asyncio.wait_for(reading, 60)
     assert running.read == [question.thread_id]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from chat_app.data_protection import kept_secret
 from chat_app.errors import ConfigurationError
 from chat_app.events import Reference
 from chat_app.interface.api.thread_routes import conversation_markdown
@@ -44,6 +48,18 @@ def test_the_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path)
     token = identity(tmp_path).issue_login("demo").token
     assert identity(tmp_path).from_token(token) == "demo"
     assert (tmp_path / "auth_secret").stat().st_mode & 0o077 == 0
+    (tmp_path / "auth_secret").write_text("")
+    assert identity(tmp_path).secret == identity(tmp_path).secret != ""
+
+
+def test_two_that_ask_for_a_secret_at_once_get_the_same(tmp_path: Path) -> None:
+    def make() -> str:
+        time.sleep(0.1)
+        return secrets.token_hex(8)
+
+    with ThreadPoolExecutor() as pool:
+        found = set(pool.map(lambda _: kept_secret(tmp_path / "secret", make), range(4)))
+    assert found == {(tmp_path / "secret").read_text()}
 
 
 def test_a_user_who_was_taken_out_of_the_settings_is_out(tmp_path: Path) -> None:

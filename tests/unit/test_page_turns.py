@@ -54,7 +54,7 @@ def test_a_reader_at_any_pace_sees_every_character_in_order(pieces: list[str | N
     assert text_of(seen) == "".join(piece for piece in pieces if piece)
     assert sum(isinstance(e, CitationAdded) for e in seen) == pieces.count(None)
     assert log.read(cursor)[0] == []
-    assert text_of(log.read(Cursor())[0]) == text_of(seen)
+    assert text_of(log.events) == text_of(seen)
 
 
 async def answered(
@@ -105,7 +105,7 @@ async def test_a_turn_that_is_stopped_keeps_what_is_being_stored_for_other_proce
     live.stop()
     written.set()
     await running
-    shown = live.log.read(Cursor())[0]
+    shown = live.log.events
     assert text_of(shown) == text_of(stored) == "Wait"
     assert [event.outcome.kind for event in shown if isinstance(event, TurnEnded)] == [
         "completed" if ended else "incomplete"

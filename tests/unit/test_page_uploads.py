@@ -215,3 +215,15 @@ def test_files_of_another_process_are_left_until_they_are_old(tmp_path: Path, mo
         os.utime(folder, (then, then))
     prepare_page_root(tmp_path)
     assert [path.name for path in (tmp_path / "page" / ".files").iterdir()] == ["open"]
+
+
+def test_files_that_another_process_is_about_to_put_in_place_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ROOT_VARIABLE, "")
+    (public := tmp_path / "page" / "public").mkdir(parents=True)
+    for name in (".start.css.7", "removed.css"):
+        (public / name).write_text("")
+    prepare_page_root(tmp_path)
+    assert (public / ".start.css.7").exists()
+    assert not (public / "removed.css").exists()

@@ -104,6 +104,12 @@ def test_any_origin_is_refused() -> None:
         Settings(server={"allowed_origins": "*"}).check()
 
 
+def test_a_trusted_proxy_that_is_no_address_is_refused() -> None:
+    """Requests come from addresses, so a host name would never match."""
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_TRUSTED_PROXIES"):
+        Settings(server={"trusted_proxies": "10.0.0.0/8,proxy.internal"}).check()
+
+
 def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCLEPIUS_PORT", "eighty-thousand")
     with pytest.raises(ConfigurationError) as caught:

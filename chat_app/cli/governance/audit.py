@@ -28,7 +28,7 @@ Until = Annotated[str, typer.Option(help="Only entries before this date or time,
 @shell.command(app)
 async def verify(json: shell.Json = False) -> None:
     """Check the whole chain; exit code 1 when an entry was changed, removed or inserted."""
-    async with _opened() as log:
+    async with _opened(read=False) as log:
         count, found = await log.verify()
     if json:
         shell.print_json({"entries": count, "findings": found})
@@ -69,8 +69,8 @@ def _filter(actor: str, action: str, conversation: str, since: str, until: str) 
 
 
 @asynccontextmanager
-async def _opened() -> AsyncGenerator[DatabaseAuditLog, None]:
-    """Open the audit log of the configured database. Raises ``ConfigurationError``."""
+async def _opened(*, read: bool = True) -> AsyncGenerator[DatabaseAuditLog, None]:
+    """Open the audit log of the configured database, which records that it is read. Raises ``ConfigurationError``."""
     from chat_app.audit import DatabaseAuditLog, audit_log
 
     settings = shell.settings()
@@ -78,4 +78,6 @@ async def _opened() -> AsyncGenerator[DatabaseAuditLog, None]:
         log = audit_log(settings, engine)
         if not isinstance(log, DatabaseAuditLog):
             raise ConfigurationError("There is no audit log: ASCLEPIUS_AUDIT is off.")
+        if read:
+            await log.record("export", shell.actor(), detail="audit log")
         yield log

@@ -8,6 +8,8 @@ import json
 import shutil
 import sqlite3
 import tempfile
+import zipfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -41,7 +43,7 @@ async def backup(file: File) -> None:
         copy = Path(folder) / "content"
         copy.mkdir()
         async with embedded_services(settings) as services:
-            await _record(settings, "backup", str(file))
+            await shell.recorded(settings, "backup", str(file))
             if settings.storage.redis_url is None:
                 await dump(services.urls.redis_url, copy / _REDIS)
             _copy_files(data_dir, copy / "data")
@@ -68,7 +70,7 @@ async def restore(file: File) -> None:
         try:
             shutil.unpack_archive(file, folder, "zip")
             manifest: dict[str, Any] = json.loads((Path(folder) / _MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             raise ConfigurationError(f"{file} is not a backup that can be read ({type(error).__name__}).") from None
         shutil.rmtree(data_dir, ignore_errors=True)
         (Path(folder) / "data").rename(data_dir)
@@ -77,7 +79,7 @@ async def restore(file: File) -> None:
         async with embedded_services(settings) as services:
             if settings.storage.redis_url is None and keys.exists():
                 await load(services.urls.redis_url, keys)
-            await _record(settings, "restore", str(file))
+            await shell.recorded(settings, "restore", str(file))
     typer.echo(f"Restored {file} into {data_dir}. Check it with `asclepius doctor --start`.")
     _tell_external(manifest)
 
@@ -97,7 +99,7 @@ def _copy_files(source: Path, target: Path) -> None:
         kept = target / place
         kept.parent.mkdir(parents=True, exist_ok=True)
         if path.name.endswith(_SQLITE[0]):
-            address = f"file:{path}?mode=ro"
+            address = f"{path.absolute().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(kept)) as new:
                 old.backup(new)
         elif not path.name.endswith(_SQLITE[1:]):
@@ -132,10 +134,3 @@ def _external(settings: Settings) -> list[str]:
 def _tell_external(manifest: dict[str, Any]) -> None:
     for what in manifest["not_included"]:
         shell.note(f"Not included: {what}.")
-
-
-async def _record(settings: Settings, action: Any, detail: str) -> None:
-    from chat_app.audit import open_audit_log
-
-    async with open_audit_log(settings) as audit:
-        await audit.record(action, "shell", detail=detail)

@@ -123,8 +123,8 @@ async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQu
             turns = await runtime.elsewhere.of_question(question_id, user)
         if not turns:
             raise
-        compared = turns[0].header.compared and question_id != turns[0].id
-        return AskedQuestion(user, {turn.header.model: turn for turn in turns}, compared, id=question_id)
+        by_model = {turn.header.model: turn for turn in turns}
+        return AskedQuestion(user, by_model, compared=question_id != turns[0].id, id=question_id)
 
 
 async def unless_left(request: Request, question: AskedQuestion, answer: Awaitable[T]) -> T:

@@ -18,7 +18,7 @@ from chainlit.element import ElementDict
 from chainlit.step import StepDict
 from chainlit.types import Feedback, PageInfo, PaginatedResponse, Pagination, ThreadDict, ThreadFilter
 from fastapi import HTTPException
-from sqlalchemy import text
+from sqlalchemy import URL, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -53,7 +53,7 @@ date."""
 class History(SQLAlchemyDataLayer):
     """The data layer of the page."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL) -> None:
         address, chainlit_logger = database_url(url), logging.getLogger("chainlit")
         # Prevents a warning about the file store, which is not used.
         chainlit_logger.disabled = True

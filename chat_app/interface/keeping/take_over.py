@@ -26,7 +26,7 @@ from chat_app.events import (
 )
 from chat_app.interface.keeping.page_question import TurnHeader
 from chat_app.interface.turns.live_turn import LiveTurn
-from chat_app.interface.turns.turn_log import Cursor, TurnLog
+from chat_app.interface.turns.turn_log import TurnLog
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message
 from chat_app.turn_facts import TurnFacts
@@ -34,8 +34,7 @@ from chat_app.turn_facts import TurnFacts
 
 def resumable_conversation(shown: TurnLog) -> str | None:
     """Return the agent's conversation of a turn that it can run again; None when text precedes the agent's."""
-    events, _ = shown.read(Cursor())
-    first = next((event for event in events if isinstance(event, TextDelta | TurnStarted)), None)
+    first = next((event for event in shown.events if isinstance(event, TextDelta | TurnStarted)), None)
     return first.conversation_id if isinstance(first, TurnStarted) else None
 
 
@@ -45,9 +44,8 @@ async def unseen(events: AsyncGenerator[AgentEvent, None], shown: TurnLog) -> As
     Text that differs from the shown text replaces it. A repetition that ends before it has reached the end of the shown
     text yields no ``TurnEnded``.
     """
-    before, _ = shown.read(Cursor())
-    names = set(map(_name, before))
-    said, again, comparing = _spelled(before), "", True
+    names = set(map(_name, shown.events))
+    said, again, comparing = _spelled(shown.events), "", True
     repeated: list[AgentEvent] = []
     async with aclosing(events) as stream:
         async for event in stream:
@@ -122,7 +120,7 @@ async def remember(sessions: RedisSessionStore, header: TurnHeader, turn: LiveTu
         content=turn.log.answer,
         outcome=ended.outcome.kind,
         citations=tuple(cited[number] for number in sorted(cited)),
-        response_ids=tuple(dict.fromkeys(filter(None, map(_response_of, turn.log.read(Cursor())[0])))),
+        response_ids=tuple(dict.fromkeys(filter(None, map(_response_of, turn.log.events)))),
         turn_id=turn.id,
     )
     with suppress(SessionError):

@@ -15,23 +15,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.agent.chat_manager import title_of
 from chat_app.audit import AuditAction, AuditLog
+from chat_app.background import repeat
 from chat_app.errors import AsclepiusError, AuditUnavailable
-from chat_app.events import AgentEvent, Outcome, agent_event_adapter
+from chat_app.events import AgentEvent, Outcome
 from chat_app.interface.keeping.followed_turns import ELSEWHERE
+from chat_app.interface.keeping.journal_lines import UnreadableJournal, events_of, header_of, lines_of
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.keeping.take_over import remember, resumable_conversation, unseen
-from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
+from chat_app.interface.keeping.turn_writer import TurnWriter
 from chat_app.interface.rendering import turn_steps
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
@@ -160,23 +160,23 @@ class TurnKeeper:
 
     async def run(self) -> None:
         """Show that this process runs, and finish what others left, until cancelled."""
-        while True:
-            with suppress(AsclepiusError):
-                await (await self.sessions()).journal.keep_alive()
-                await self.recover()
-            await asyncio.sleep(_RECOVERY_SECONDS)
+        await repeat(self._look_after, _RECOVERY_SECONDS, quiet=(AsclepiusError,))
+
+    async def _look_after(self) -> None:
+        await (await self.sessions()).journal.keep_alive()
+        await self.recover()
 
     async def run_requests(self) -> None:
         """Stop the turns that other processes ask to stop, and show theirs, until cancelled."""
-        while True:
-            with suppress(AsclepiusError):
-                journal = (await self.sessions()).journal
-                for turn_id in await journal.to_stop() if self.running else ():
-                    if turn := self.turns.get(turn_id) or self.taken_over.get(turn_id):
-                        turn.stop()
-                if self.show_elsewhere is not None:
-                    await self.show_elsewhere(await journal.written_elsewhere())
-            await asyncio.sleep(_REQUEST_SECONDS)
+        await repeat(self._follow_requests, _REQUEST_SECONDS, quiet=(AsclepiusError,))
+
+    async def _follow_requests(self) -> None:
+        journal = (await self.sessions()).journal
+        for turn_id in await journal.to_stop() if self.running else ():
+            if turn := self.turns.get(turn_id) or self.taken_over.get(turn_id):
+                turn.stop()
+        if self.show_elsewhere is not None:
+            await self.show_elsewhere(await journal.written_elsewhere())
 
     async def recover(self, thread_id: str | None = None) -> None:
         """Finish abandoned turns, of one conversation or of all. Raises ``AsclepiusError``."""
@@ -237,7 +237,7 @@ class TurnKeeper:
     async def _finish(self, sessions: RedisSessionStore, turn_id: str) -> None:
         try:
             found = await _restored(sessions.journal, turn_id)
-        except ValidationError:
+        except UnreadableJournal:
             logger.warning("The journal of a turn could not be read; its answer stays as the history has it")
             found = None
         if found is not None:
@@ -283,8 +283,7 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
     """Return the steps and elements of a turn, as the history keeps them."""
     renderer = header.renderer()
     renderer.begin()
-    events, _ = turn.log.read(Cursor())
-    renderer.paint(events)
+    renderer.paint(turn.log.events)
     return list(renderer.steps.values()), list(renderer.elements.values())
 
 
@@ -292,7 +291,7 @@ async def _restored(journal: TurnJournal, turn_id: str) -> tuple[TurnHeader, Liv
     """Return a turn as its journal has it."""
     if not (lines := await journal.read(turn_id)):
         return None
-    header = TurnHeader.model_validate_json(lines[0])
+    header = header_of(lines[0])
     turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
-    turn.show([agent_event_adapter.validate_json(line) for line in lines[1:]])
+    turn.show(events_of(lines[1:]))
     return header, turn

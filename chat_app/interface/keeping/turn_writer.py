@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Final
 
 from chat_app.errors import AsclepiusError, TurnTakenOver
-from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
+from chat_app.events import AgentEvent, TextDelta, TurnEnded
+from chat_app.interface.keeping.journal_lines import lines_of
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turn import LiveTurn
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import TurnJournal
 
@@ -34,7 +34,7 @@ class TurnWriter:
         self.question, self.header, self._turn, self._opened = question, header, turn, opened
         self.taken_over = False
         """Whether another process writes the turn now and will store it, because this one seemed dead."""
-        self._waiting: list[bytes] = []
+        self._waiting: list[AgentEvent] = []
         # A turn without a question has a journal already: it was begun by another process.
         self._begun = question is None
         self._ended = False
@@ -43,7 +43,7 @@ class TurnWriter:
     async def write(self, events: Sequence[AgentEvent]) -> None:
         """Store ``events``; when Redis is down they wait for the next ones."""
         self._ended = self._ended or isinstance(events[-1], TurnEnded)
-        self._waiting += lines_of(_joined(events))
+        self._waiting += events
         await self.keep()
 
     async def keep(self) -> None:
@@ -73,7 +73,7 @@ class TurnWriter:
     async def _finish(self, how: Callable[[TurnJournal], Awaitable[None]]) -> bool:
         """Write how the turn ended, unless the agent has said so, and end the journal."""
         if not self._ended:
-            self._waiting += lines_of(self._turn.ending)
+            self._waiting += self._turn.ending
             self._ended = True
         with suppress(AsclepiusError):
             await self._flush()
@@ -88,22 +88,20 @@ class TurnWriter:
             return
         if not self._begun:
             await self._begin(store.journal)
-        if self._waiting and not await store.journal.append(self._turn.id, self._waiting):
-            # Redis lost its data: write the turn from its beginning.
+        if self._waiting and not await self._append(store.journal):
+            # Redis lost its data: write the turn from its beginning. Events that waited have been shown.
+            self._waiting = [*self._turn.log.events, *self._turn.in_writing]
             await self._begin(store.journal)
-            shown, _ = self._turn.log.read(Cursor())
-            await store.journal.append(self._turn.id, [*lines_of(shown), *self._waiting])
-        self._waiting.clear()
+            await self._append(store.journal)
+        self._waiting = []
+
+    async def _append(self, journal: TurnJournal) -> bool:
+        return await journal.append(self._turn.id, lines_of(_joined(self._waiting)))
 
     async def _begin(self, journal: TurnJournal) -> None:
         turn, header = self._turn, self.header().model_dump_json()
         await journal.begin(turn.id, turn.thread_id, turn.question_id, header, owner=turn.owner)
         self._begun = True
-
-
-def lines_of(events: Sequence[AgentEvent]) -> list[bytes]:
-    """Encode events as lines of a journal."""
-    return list(map(event_json, events))
 
 
 def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:

@@ -31,7 +31,6 @@ from chat_app.interface.rendering.sockets import attachment, emit, is_there, own
 from chat_app.interface.rendering.turn_steps import finished_run, part_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
-from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.turn_journal import OpenTurn
 
 THREAD = "asclepius_thread"
@@ -127,7 +126,7 @@ class ChatPage:
             for turn in turns:
                 await emit(session, "remove_element", {"id": turn.header.ids.part("references")})
                 shown = turn.header.renderer()
-                shown.paint(turn.log.read(Cursor())[0])
+                shown.paint(turn.log.events)
                 if shown.answer_id not in shown.steps:
                     # The conversation has it empty; the tool calls to come would be shown below it.
                     await emit(session, "delete_message", {"id": shown.answer_id})

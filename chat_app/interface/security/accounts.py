@@ -9,10 +9,8 @@ The hash of a password reads ``scrypt$<log2 n>$<r>$<p>$<salt>$<key>``, base64url
 ``:`` nor ``,``.
 """
 
-import fcntl
 import hashlib
 import hmac
-import os
 import secrets
 import time
 from collections.abc import Callable
@@ -23,7 +21,7 @@ from typing import Final, Generic, Literal, TypeVar
 from jwt.utils import base64url_decode, base64url_encode
 from pydantic import BaseModel, Field, ValidationError
 
-from chat_app.data_protection import replace_private
+from chat_app.data_protection import file_lock, replace_private
 from chat_app.errors import ConfigurationError
 from chat_app.roles import Role
 from tools.types import Frozen
@@ -95,13 +93,8 @@ class FollowedFile(Generic[M]):
 
     def change(self, change: Callable[[M], M]) -> None:
         """Replace the content by ``change`` of it; two processes wait for one another."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with file_lock(self.path.with_suffix(".lock")):
             replace_private(self.path, change(self.read()).model_dump_json(indent=2))
-        finally:
-            os.close(lock)
 
 
 def accounts_at(data_dir: Path) -> FollowedFile[Accounts]:

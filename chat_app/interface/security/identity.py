@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count, takewhile
-from pathlib import Path
 from typing import Any
 
 import jwt
-from pydantic import SecretStr
 from starlette.requests import Request
 
+from chat_app.data_protection import kept_secret
 from chat_app.interface.security.accounts import accounts_at, decoy, parse_users, verify_password
 from chat_app.roles import RIGHTS, Right, Role
 from chat_app.settings import ServerSettings, Settings
@@ -85,8 +85,11 @@ class Identity:
         self.server: ServerSettings = settings.server
         self._users = parse_users(settings.server.users.get_secret_value()) if settings.server.users else {}
         self._accounts = accounts_at(settings.storage.data_dir)
-        self.secret = _secret(settings.server.auth_secret, settings.storage.data_dir)
-        self._trusted = frozenset(settings.server.trusted_proxies)
+        configured, path = settings.server.auth_secret, settings.storage.data_dir / "auth_secret"
+        self.secret = (
+            configured.get_secret_value() if configured else kept_secret(path, partial(secrets.token_urlsafe, 48))
+        )
+        self._trusted = [ipaddress.ip_network(one, strict=False) for one in settings.server.trusted_proxies]
 
     def from_headers(self, headers: Mapping[str, str]) -> str | None:
         """Return the user that a request's headers name: the demo user or the trusted proxy's user."""
@@ -197,11 +200,10 @@ class Identity:
 
     def is_trusted(self, peer: str | None) -> bool:
         """Return whether ``peer`` is the address of a trusted proxy."""
-        try:
+        with suppress(ValueError):
             address = ipaddress.ip_address(peer or "")
-            return any(address in ipaddress.ip_network(trusted, strict=False) for trusted in self._trusted)
-        except ValueError:
-            return peer in self._trusted
+            return any(address in trusted for trusted in self._trusted)
+        return False
 
 
 def clean_name(name: object) -> str | None:
@@ -216,18 +218,3 @@ def token_of(cookies: Mapping[str, str]) -> str:
     """Return the login token in a request's cookies; empty when there is none."""
     parts = takewhile(cookies.__contains__, (f"{COOKIE}_{position}" for position in count()))
     return cookies.get(COOKIE) or "".join(cookies[part] for part in parts)
-
-
-def _secret(configured: SecretStr | None, data_dir: Path) -> str:
-    """Return the configured secret, or create one that only its owner can read."""
-    if configured is not None:
-        return configured.get_secret_value()
-    path = data_dir / "auth_secret"
-    data_dir.mkdir(parents=True, exist_ok=True)
-    try:
-        path.touch(0o600, exist_ok=False)
-    except FileExistsError:
-        return path.read_text().strip()
-    secret = secrets.token_urlsafe(48)
-    path.write_text(secret)
-    return secret

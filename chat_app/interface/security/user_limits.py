@@ -1,6 +1,5 @@
 """Limits per user over page and API: questions per minute, concurrent questions and uploads."""
 
-import asyncio
 import math
 import time
 from collections import Counter
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from chat_app.background import repeat
 from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams, SessionStoreUnavailable
 from chat_app.sessions.held_files import Held, HeldFiles
 from chat_app.sessions.tallies import Tallies, Tally
@@ -127,9 +127,7 @@ class UploadRoom:
 
     async def keep_recorded(self) -> None:
         """Record what this process holds every few seconds, until cancelled."""
-        while True:
-            await self._record(lambda _: True)
-            await asyncio.sleep(_RECORD_SECONDS)
+        await repeat(lambda: self._record(lambda _: True), _RECORD_SECONDS)
 
     async def _record(self, fits: Callable[[Held], bool]) -> bool:
         if (shared := self._shared()) is not None:

@@ -74,8 +74,9 @@ class LiveTurn:
     """How the turn ends when its events end without saying so."""
     write_ahead: Callable[[Sequence[AgentEvent]], Awaitable[None]] | None = None
     """Stores events before any reader gets them; must not raise."""
+    in_writing: Sequence[AgentEvent] = ()
+    """Events that ``write_ahead`` is storing, which are not in the log yet."""
     _unwritten: list[AgentEvent] = field(default_factory=list)
-    _in_writing: Sequence[AgentEvent] = ()
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
     unread_since: float | None = None
     _reading: asyncio.Task[None] | None = None
@@ -87,7 +88,8 @@ class LiveTurn:
     def stop(self, outcome: Outcome = STOPPED) -> None:
         """End the turn at once and keep its events so far. A turn that has ended stays as it is."""
         # Other processes already read the events that are being stored, so they must be part of the answer here.
-        self.show(self._in_writing)
+        self.show(self.in_writing)
+        self.in_writing = ()
         if self.log.ended is None:
             self._end(outcome)
             if self._reading is not None:
@@ -154,9 +156,9 @@ class LiveTurn:
             self._arrived.clear()
             batch = self._taken()
             if batch and self.write_ahead is not None and self.log.ended is None:
-                self._in_writing = batch
+                self.in_writing = batch
                 await self.write_ahead(batch)
-                self._in_writing = ()
+                self.in_writing = ()
             self.show(batch)
 
     def _taken(self) -> list[AgentEvent]:

@@ -89,6 +89,10 @@ class TurnLog:
         return not last or cursor.entry not in self._lengths or cursor.offset < self._lengths[cursor.entry]
 
     @property
+    def events(self) -> list[AgentEvent]:
+        return self.read(Cursor())[0]
+
+    @property
     def answer(self) -> str:
         return "".join(self._joined(position) for position in self._lengths if position >= self._restart)
 
