@@ -97,6 +97,18 @@ def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:
     assert "Quartermaine" not in (tmp_path / "offline.log").read_text()
 
 
+def test_an_unforeseen_error_is_logged_without_its_message(tmp_path: Path) -> None:
+    """SQLite quotes a text that it cannot decode."""
+    with offline_server(tmp_path) as base_url:
+        with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
+            broken = ("vs_1", 1, 1, None, b"Zebulon Quartermaine \xff", b"{}")
+            connection.execute("INSERT INTO vector_stores VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?)", broken)
+        assert httpx.get(f"{base_url}/vector_stores", headers=HEADERS, timeout=60).status_code == 500
+    logged = (tmp_path / "offline.log").read_text()
+    assert "OperationalError" in logged
+    assert "Quartermaine" not in logged
+
+
 @contextmanager
 def measured(folder: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
     """Run the server and yield a client and its process, whose memory may grow by 200 MB."""

@@ -6,7 +6,6 @@ cancelled response ends without one.
 
 import asyncio
 import logging
-import traceback
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict
 
@@ -28,6 +27,7 @@ from chat_app.offline.wire.model import (
     prompt_of,
 )
 from chat_app.offline.wire.requests import CreateResponse
+from chat_app.tracing.redaction import describe_error
 
 logger = logging.getLogger(__name__)
 
@@ -127,9 +127,7 @@ async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, d
     except ApiError as error:
         fail(response, error.detail)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
-        # Not logger.exception: the message of an unexpected error may contain patient text.
-        where = "".join(traceback.format_tb(error.__traceback__))
-        logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
+        logger.error("A response failed: %s", describe_error(error))  # noqa: TRY400
         fail(response, "The server had an error while processing your request.")
     if response["store"]:
         await store.save(response, turn.input_items)
