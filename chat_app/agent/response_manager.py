@@ -202,7 +202,7 @@ class OpenAIResponseManager:
             fields=fields,
             resumed=options.resumed,
             on_response=self._progress(request, conversation, after=after),
-            include_raw=options.include_raw,
+            include_raw=False,
         )
 
         async def render(output: FunctionOutput) -> str:

@@ -229,7 +229,13 @@ class StreamManager:
         """Report the end of the response; cancel and report calls that can no longer be answered."""
         fold = self.output.fold
         await self._reasoned()
-        item = LLMResponseItem(step=len(self.state.steps) + 1, response_id=fold.response_id, text=fold.text)
+        item = LLMResponseItem(
+            step=len(self.state.steps) + 1,
+            response_id=fold.response_id,
+            text=fold.text,
+            model=fold.response.model if fold.response else None,
+            usage=fold.usage,
+        )
         await self.channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
         if self.outcome.kind == "completed":
             return

@@ -203,7 +203,7 @@ async def test_an_answered_question_leaves_no_trace_of_the_patient(written: Writ
         chained(text_reply(f"{PATIENT}, again.", response_id="resp_3")),
     ]
     async with ScriptedServer(turns) as server, ward(written, server, redis_url, [guideline_tool(about_her)]) as place:
-        first = await place.ask(include_raw=True)
+        first = await place.ask()
         assert NAME in ended(first).answer
         conversation = getattr(first[0], "conversation_id", None)
         second = await place.ask(f"And {PATIENT} tomorrow?", conversation_id=conversation, model="another-model")
