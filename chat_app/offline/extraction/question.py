@@ -48,7 +48,8 @@ _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases. They describe the patient although they are everyday words."""
 _PRODUCT: Final = term_set(" ".join(PRODUCT_WORDS))
 _FORMS: Final = term_set(" ".join(FORMS))
-_PRODUCTS: Final = _FORMS | term_set(" ".join(OFFERED))
+_OF_RECORD: Final = _FORMS | RECORD_TERMS | term_set(" ".join((*OFFERED, "name")))
+"""Terms that ask for fields of a record; "name" is one of a brand name, which has one word in German."""
 _ADULTS: Final = re.compile(r"\b(?:adults?|erwachsene\w?|adultos?)\b", re.IGNORECASE)
 
 
@@ -181,7 +182,7 @@ class Question:
     @cached_property
     def beyond_record(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for more than the fields of a record."""
-        return self.circumstances - self.held(_PRODUCTS | RECORD_TERMS)
+        return self.circumstances - self.held(_OF_RECORD)
 
     @cached_property
     def asks_list(self) -> bool:
