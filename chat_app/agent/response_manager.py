@@ -36,7 +36,7 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.generation.generator import Generator, user_message
+from chat_app.generation.generator import Generator, input_message
 from chat_app.generation.outcomes import STOPPED, exception_outcome
 from chat_app.response_objects import FILE_SEARCH
 from chat_app.safety.withheld_doses import without_doses
@@ -187,7 +187,7 @@ class OpenAIResponseManager:
         if store:
             fields["include"] = ("file_search_call.results",)
         run = RunRequest(
-            items=(user_message(request.message),),
+            items=(input_message("user", request.message),),
             previous_response_id=conversation.previous_response_id,
             transcript=conversation.transcript(),
             unchained=conversation.unchained(),
