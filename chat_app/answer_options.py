@@ -36,8 +36,6 @@ class ConsultOptions:
     """Key of a conversation that has private files. They are searched beside the library, never at the model server."""
     vector_store_id: str | None = None
     """Search this vector store of the model server instead of the guidelines."""
-    include_raw: bool = False
-    """Also yield the model server's events as they arrived."""
     turn_id: str = field(default_factory=lambda: uuid4().hex)
     asked_at: float = field(default_factory=time.time)
     """When the question was asked, in seconds since the epoch: those who asked first are answered first."""

@@ -1,8 +1,8 @@
 """The events that a consultation yields, in one discriminated union: ``AgentEvent``.
 
-Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, ``CitationAdded``, ``Notice``, run
-items and raw events; then, once the stream has ended, at most one ``StatementsChecked`` and at most one
-``ReferencesReady``; last, always, exactly one ``TurnEnded``.
+Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, ``CitationAdded``, ``Notice`` and
+run items; then, once the stream has ended, at most one ``StatementsChecked`` and at most one ``ReferencesReady``; last,
+always, exactly one ``TurnEnded``.
 
 The answer is the concatenation of all ``TextDelta.text`` since the last ``TextReplaced``; nothing is stripped or
 reordered. A citation belongs after the text that precedes its event. The marker that the model wrote for it (``[4]``)
@@ -46,6 +46,9 @@ class LLMResponseItem(RunItem):
     step: int
     response_id: str | None
     text: str
+    model: str | None = None
+    """The model that answered, as the server names it."""
+    usage: Usage | None = None
 
 
 class ReasoningRunItem(RunItem):
@@ -339,7 +342,6 @@ AgentEvent = Annotated[
     | CitationAdded
     | Notice
     | RunItemStreamEvent
-    | RawResponsesStreamEvent
     | StatementsChecked
     | ReferencesReady
     | TurnEnded,

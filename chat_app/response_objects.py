@@ -5,6 +5,7 @@ An item, part or annotation of an unknown type becomes ``Other`` with its raw bo
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -13,6 +14,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 FILE_SEARCH: Final = "file_search"
 """The name of the server's own search among the tools and their calls."""
+
+
+_CODE: Final = re.compile(r"[a-z0-9_.-]{1,64}")
+
+
+def error_code(value: str | None) -> str | None:
+    """Return a server's error code, or None when it is prose."""
+    return value if value is not None and _CODE.fullmatch(value) else None
 
 
 class Wire(BaseModel):

@@ -12,6 +12,7 @@ from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
 from chat_app.events import Notice, RunnerResult
+from chat_app.generation.generator import input_message
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import (
     Message,
@@ -88,7 +89,7 @@ class Conversation:
 
     def transcript(self) -> tuple[dict[str, Any], ...]:
         """Return the conversation so far as input items, for a server that does not store it."""
-        return tuple(_input_item(message) for message in self.messages[-TRANSCRIPT_MESSAGES:] if message.content)
+        return _input_items(self.messages[-TRANSCRIPT_MESSAGES:])
 
     def unchained(self) -> tuple[dict[str, Any], ...]:
         """Return the messages since the chain's last response, from turns that were stopped or broke off."""
@@ -96,7 +97,7 @@ class Conversation:
         ends = [at for at, message in enumerate(self.messages) if message.response_id == last]
         # Later messages with the same id belong to turns that did not advance the chain.
         since = self.messages[ends[0] + 1 :] if last and ends else ()
-        return tuple(_input_item(message) for message in since if message.content)
+        return _input_items(since)
 
     async def number_passages(self, passages: Sequence[Passage]) -> tuple[int, ...]:
         """Return the number of each passage in this conversation, as ``citation_manager.PassageNumberer``."""
@@ -243,6 +244,5 @@ def _keep(conversation_id: str | None) -> str:
     return conversation_id if conversation_id and is_session_id(conversation_id) else new_session_id()
 
 
-def _input_item(message: Message) -> dict[str, Any]:
-    kind = "input_text" if message.role == "user" else "output_text"
-    return {"type": "message", "role": message.role, "content": [{"type": kind, "text": message.content}]}
+def _input_items(messages: Sequence[Message]) -> tuple[dict[str, Any], ...]:
+    return tuple(input_message(message.role, message.content) for message in messages if message.content)

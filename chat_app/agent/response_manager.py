@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from chat_app.agent.chat_manager import ChatManager, Conversation
+from chat_app.agent.chat_manager import NOT_SAVED, ChatManager, Conversation
 from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.hosted_results import file_search_tool
@@ -25,7 +25,7 @@ from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
 from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
-from chat_app.errors import AsclepiusError, SessionBusy
+from chat_app.errors import AsclepiusError
 from chat_app.events import (
     AgentEvent,
     Outcome,
@@ -36,8 +36,8 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.generation.generator import Generator, user_message
-from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
+from chat_app.generation.generator import Generator, input_message
+from chat_app.generation.outcomes import STOPPED, exception_outcome
 from chat_app.response_objects import FILE_SEARCH
 from chat_app.safety.withheld_doses import without_doses
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
@@ -116,11 +116,13 @@ class OpenAIResponseManager:
         started = TurnStarted(
             conversation_id=options.conversation_id or "", turn_id=options.turn_id, model=request.model
         )
+        answer: TurnAnswer | None = None
+        ended: TurnEnded | None = None
         try:
             opened = self.chat_manager.open(options.conversation_id, options.user_id, model_key=key)
             async with opened as conversation:
-                yield started.model_copy(update={"conversation_id": conversation.id})
                 answer = TurnAnswer(conversation)
+                yield started.model_copy(update={"conversation_id": conversation.id})
                 # Beside the turn, so that a slow store does not delay the first word.
                 reporting = asyncio.create_task(
                     conversation.report(options.turn_id, StreamingState(status="streaming")), name="streaming state"
@@ -152,11 +154,14 @@ class OpenAIResponseManager:
                     yield shown
                 if outcome.kind == "failed" and self.route is not None:
                     self.route.doubt()
-                yield TurnEnded(outcome=outcome, answer=str(answer.text), usage=result.usage)
-        except SessionBusy as busy:
-            # The conversation could not be opened, so nothing has been said yet.
-            yield started
-            yield TurnEnded(outcome=failed(busy), answer="")
+                ended = TurnEnded(outcome=outcome, answer=str(answer.text), usage=result.usage)
+        except Exception as error:  # noqa: BLE001 - so that a turn ends in an outcome also when its conversation fails
+            if answer is None:
+                # The conversation could not be opened, so nothing has been said yet.
+                yield started
+            outcome = _outcome_of(error, any_text=False)
+            ended = ended or TurnEnded(outcome=outcome, answer=str(answer.text) if answer else "")
+        yield ended
 
     async def _run(
         self, request: TurnRequest, answer: TurnAnswer, *, after: asyncio.Task[None]
@@ -182,7 +187,7 @@ class OpenAIResponseManager:
         if store:
             fields["include"] = ("file_search_call.results",)
         run = RunRequest(
-            items=(user_message(request.message),),
+            items=(input_message("user", request.message),),
             previous_response_id=conversation.previous_response_id,
             transcript=conversation.transcript(),
             unchained=conversation.unchained(),
@@ -197,7 +202,7 @@ class OpenAIResponseManager:
             fields=fields,
             resumed=options.resumed,
             on_response=self._progress(request, conversation, after=after),
-            include_raw=options.include_raw,
+            include_raw=False,
         )
 
         async def render(output: FunctionOutput) -> str:
@@ -268,11 +273,15 @@ class OpenAIResponseManager:
         """Save the turn as the reader saw it; a second Stop does not interrupt that."""
 
         async def save() -> None:
-            await answer.record(request.message, result, turn_id=request.options.turn_id)
-            await after
-            kind, response_id = result.outcome.kind, result.response_id
-            state = StreamingState(status=kind, chunk_count=answer.deltas, response_id=response_id)
-            await answer.conversation.report(request.options.turn_id, state)
+            try:
+                await answer.record(request.message, result, turn_id=request.options.turn_id)
+                await after
+                kind, response_id = result.outcome.kind, result.response_id
+                state = StreamingState(status=kind, chunk_count=answer.deltas, response_id=response_id)
+                await answer.conversation.report(request.options.turn_id, state)
+            except Exception as error:  # noqa: BLE001 - what has been read stays an answer
+                logger.error("A turn could not be saved: %s", describe_error(error))  # noqa: TRY400
+                answer.conversation.notices.append(NOT_SAVED)
 
         saving = asyncio.ensure_future(save())
         try:

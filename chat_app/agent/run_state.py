@@ -8,6 +8,7 @@ from pydantic_core import to_jsonable_python
 
 from chat_app.agent.run_types import RunRequest
 from chat_app.events import CitationReceived, Outcome, RunnerResult, StepOutput, TextDelta, TextReplaced
+from chat_app.generation.generator import input_message
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import Usage, Wire
@@ -145,8 +146,7 @@ def _output_items(fold: ResponseFold) -> list[dict[str, Any]]:
         {"type": "function_call", "call_id": c.call_id, "name": c.name, "arguments": c.arguments or "{}"}
         for c in fold.calls
     ]
-    content = [{"type": "output_text", "text": fold.text}]
-    return [{"type": "message", "role": "assistant", "content": content}, *calls] if fold.text else calls
+    return [input_message("assistant", fold.text), *calls] if fold.text else calls
 
 
 def _sum(total: Any, more: Any) -> Any:

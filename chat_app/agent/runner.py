@@ -20,7 +20,7 @@ from chat_app.agent.run_types import OutputRenderer, RunnerEvent, RunRequest, re
 from chat_app.agent.stream_manager import StreamManager
 from chat_app.errors import PreviousResponseNotFound
 from chat_app.events import FinalOutputItem, Notice, Outcome, RunItemName, RunItemStreamEvent, RunnerResult
-from chat_app.generation.generator import Generator, user_message
+from chat_app.generation.generator import Generator, input_message
 from chat_app.generation.outcomes import NO_ANSWER, STEP_LIMIT, STOPPED
 from tools.sync_calls import run_sync
 from tools.tool_manager import ToolManager
@@ -212,6 +212,8 @@ class Runner:
 
     def _request(self, prompt: str | None, prompt_kwargs: dict[str, Any]) -> RunRequest:
         if prompt is not None:
-            return RunRequest(items=(user_message(prompt),), prompt_kwargs=prompt_kwargs)
+            return RunRequest(items=(input_message("user", prompt),), prompt_kwargs=prompt_kwargs)
         rendered = self.generator.prompt.render(**prompt_kwargs)
-        return RunRequest(items=(user_message(rendered),), prompt_kwargs=prompt_kwargs, fields={"instructions": None})
+        return RunRequest(
+            items=(input_message("user", rendered),), prompt_kwargs=prompt_kwargs, fields={"instructions": None}
+        )

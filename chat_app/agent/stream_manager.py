@@ -32,7 +32,7 @@ from chat_app.events import (
     ToolProgressRunItem,
 )
 from chat_app.generation.model_client import EventBatch
-from chat_app.generation.output import GeneratorOutput
+from chat_app.generation.output import GeneratorOutput, function_of
 from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
@@ -185,7 +185,7 @@ class StreamManager:
             case TextReplacement():
                 for event in self.state.replace_text(update.item_id, update.text):
                     await self.channel.put(event)
-            case ToolCallReady() if self.state.has_called(_function(update)):
+            case ToolCallReady() if self.state.has_called(function_of(update.item)):
                 self._repeated.append(update)
             case ToolCallReady():
                 await self._start(update, group)
@@ -199,7 +199,7 @@ class StreamManager:
                 assert_never(update)
 
     async def _start(self, call: ToolCallReady, group: asyncio.TaskGroup) -> None:
-        function = _function(call)
+        function = function_of(call.item)
         self._functions.append(function)
         if self.tools is not None:
             self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
@@ -229,7 +229,13 @@ class StreamManager:
         """Report the end of the response; cancel and report calls that can no longer be answered."""
         fold = self.output.fold
         await self._reasoned()
-        item = LLMResponseItem(step=len(self.state.steps) + 1, response_id=fold.response_id, text=fold.text)
+        item = LLMResponseItem(
+            step=len(self.state.steps) + 1,
+            response_id=fold.response_id,
+            text=fold.text,
+            model=fold.response.model if fold.response else None,
+            usage=fold.usage,
+        )
         await self.channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
         if self.outcome.kind == "completed":
             return
@@ -253,8 +259,3 @@ class StreamManager:
         item = StepRunItem(step_output=step)
         await self.channel.put(RunItemStreamEvent(name="agent.step_complete", item=item))
         return outputs
-
-
-def _function(call: ToolCallReady) -> Function:
-    item = call.item
-    return Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)

@@ -14,6 +14,7 @@ from chat_app.events import (
     CitationReceived,
     Notice,
     Outcome,
+    RawResponsesStreamEvent,
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
@@ -110,7 +111,7 @@ class TurnAnswer:
                 self._failed.add(output.name)
             if output.name == FILE_SEARCH:
                 self._citations.add_hosted(output)
-        return (*self._new_notices(), event)
+        return (*self._new_notices(), *(() if isinstance(event, RawResponsesStreamEvent) else (event,)))
 
     def finish(self) -> Sequence[AgentEvent]:
         """Return the text and citations that were held back, once the text has ended."""

@@ -12,7 +12,6 @@ from chat_app.events import (
     CitationAdded,
     ModelEvent,
     Notice,
-    RawResponsesStreamEvent,
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
@@ -84,8 +83,6 @@ class Plain:
                 self._notice(event)
             case RunItemStreamEvent():
                 self._item(event)
-            case RawResponsesStreamEvent():
-                return
             case StatementsChecked():
                 for statement in event.unsupported:
                     self._note(unsupported_line(statement))

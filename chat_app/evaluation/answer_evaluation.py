@@ -15,25 +15,18 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.evaluation.observed_answer import Before, ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
-from chat_app.offline.phrases import CLOSEST, UNRELATED, said
+from chat_app.offline.phrases import is_unclear
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import fold, folded
 from tools.language.quotable_units import term_set, units
-from tools.language.vocabulary.common_words import LANGUAGES
 from tools.types import Frozen, Passage
 
 _HEADING = 0.5
 """Of the weight of a term that only the section or the heading holds."""
 _FIGURE = 0.05
 _RANK = 0.02
-_UNCLEAR = re.compile(
-    "|".join(
-        [r"\bno clear\b", r"\bclosest passages?\b", r"\bkeine klare\b", r"\bnothing (?:was )?found\b"]
-        + [re.escape(said(phrase, language)) for phrase in (CLOSEST, UNRELATED) for language in LANGUAGES]
-    ),
-    re.IGNORECASE,
-)
-"""The words by which an answer says that it has no clear answer: those of the instructions, and the offline model's."""
+_UNCLEAR = re.compile(r"\bno clear\b|\bclosest passages?\b|\bkeine klare\b|\bnothing (?:was )?found\b", re.IGNORECASE)
+"""Words of the instructions by which an answer says that it has no clear answer."""
 _CUT_NUMBER = re.compile(r"\d[.,]?\|[.,]?\d")
 _TABLE = re.compile(r"-{3,}|(?<!\\)[|*`]|\\(?=[\[\]|])")
 
@@ -114,7 +107,8 @@ class _Judged:
 
     @property
     def unclear(self) -> bool:
-        return not self.answer.references or _UNCLEAR.search(self.answer.text) is not None
+        text = self.answer.text
+        return not self.answer.references or _UNCLEAR.search(text) is not None or is_unclear(text)
 
 
 def read_answer_questions(file: Path) -> list[AnswerQuestion]:

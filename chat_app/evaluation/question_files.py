@@ -1,8 +1,7 @@
 """Read the files of an evaluation: a JSON list, or one JSON object a line."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -13,18 +12,24 @@ Row = TypeVar("Row", bound=BaseModel)
 
 
 def read_rows(file: Path, model: type[Row], needs: str) -> list[Row]:
-    """Read at least one row; ``needs`` says what a row holds. Raises ``SourceRejected`` that names the bad row."""
-    rows: list[Row] = []
+    """Read at least one row; ``needs`` says what a row holds. Raises ``SourceRejected`` that names the bad row.
+
+    Blank lines are no rows, but count.
+    """
+    rows: list[Row | None] = []
     try:
         text = file.read_bytes()
-        is_list = text.lstrip().startswith(b"[")
-        objects: Iterable[Any] = orjson.loads(text) if is_list else map(orjson.loads, filter(None, text.splitlines()))
-        rows.extend(map(model.model_validate, objects))
+        if text.lstrip().startswith(b"["):
+            rows.extend(map(model.model_validate, orjson.loads(text)))
+        else:
+            lines = text.splitlines()
+            rows.extend(model.model_validate(orjson.loads(line)) if line.strip() else None for line in lines)
     except (OSError, ValueError):
         raise SourceRejected(f"{file.name}, row {len(rows) + 1}: each row needs {needs}.") from None
-    if not rows:
+    found = [row for row in rows if row is not None]
+    if not found:
         raise SourceRejected(f"{file.name} holds no rows; each needs {needs}.")
-    return rows
+    return found
 
 
 def guideline_folder(path: Path, scratch: Path) -> Path:

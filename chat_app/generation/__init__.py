@@ -7,7 +7,7 @@ from tools.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from chat_app.events import RawResponsesStreamEvent as RawResponsesStreamEvent
     from chat_app.generation.generator import Generator as Generator
-    from chat_app.generation.generator import user_message as user_message
+    from chat_app.generation.generator import input_message as input_message
     from chat_app.generation.model_client import ModelClient as ModelClient
     from chat_app.generation.model_client import ResponseRequest as ResponseRequest
     from chat_app.generation.observers import GeneratorCall as GeneratorCall

@@ -5,7 +5,7 @@ The generator owns all retries; ``delivery`` describes what is sent again and wh
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from chat_app.generation.delivery import Chaining, Delivery
 from chat_app.generation.model_client import ModelClient, ResponseRequest
@@ -18,9 +18,10 @@ from tools.sync_calls import run_sync
 T = TypeVar("T")
 
 
-def user_message(text: str) -> dict[str, Any]:
-    """Return ``text`` as an input item."""
-    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+def input_message(role: Literal["user", "assistant"], text: str) -> dict[str, Any]:
+    """Return a message of the conversation as an input item."""
+    kind = "input_text" if role == "user" else "output_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
 class Generator(Generic[T]):
@@ -82,7 +83,7 @@ class Generator(Generic[T]):
         generator's prompt, ``fields`` further ones of ``ResponseRequest``. Raises ``ConfigurationError`` when the
         generator's prompt lacks a value.
         """
-        asked = (*items, user_message(prompt)) if prompt is not None else tuple(items)
+        asked = (*items, input_message("user", prompt)) if prompt is not None else tuple(items)
         kwargs = dict(prompt_kwargs or {})
         call = GeneratorCall(self.prompt, asked, kwargs, {**self.model_kwargs, **fields})
         observers = tuple(self._observers)
@@ -137,7 +138,7 @@ class Generator(Generic[T]):
         if call.items:
             fields |= {"instructions": rendered or None, "input": tuple(dict(item) for item in call.items)}
         else:
-            fields["input"] = (user_message(rendered),)
+            fields["input"] = (input_message("user", rendered),)
         return ResponseRequest(**{**fields, **call.model_kwargs})
 
     def _parse(self, text: str) -> T:

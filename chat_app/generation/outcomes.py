@@ -1,6 +1,5 @@
 """Maps the end of a response, or the error that broke it, to the outcome of its turn."""
 
-import re
 from typing import Literal, assert_never
 
 from chat_app.errors import (
@@ -13,9 +12,7 @@ from chat_app.errors import (
 )
 from chat_app.events import IncompleteReason, Outcome, OutcomeCode
 from chat_app.response_events import ResponseTerminalEvent
-from chat_app.response_objects import FunctionCallItem, MessageItem
-
-_CODE = re.compile(r"[a-z0-9_.-]{1,64}")
+from chat_app.response_objects import FunctionCallItem, MessageItem, error_code
 
 
 def _ended(code: OutcomeCode, message: str, reason: IncompleteReason | None = None) -> Outcome:
@@ -51,7 +48,7 @@ _ENDED_EARLY = _ended("ended_early", "The model server ended the answer early.",
 
 def error_outcome(code: str | None) -> Outcome:
     """Return the outcome of an ``error`` event, or of a failed response, with the server's ``code``."""
-    shown = f" ({code})" if code and _CODE.fullmatch(code) else ""
+    shown = f" ({code})" if (code := error_code(code)) else ""
     return _ended("model_server_error", f"The model server reported an error{shown}. Ask again, or try later.")
 
 

@@ -19,11 +19,16 @@ from chat_app.generation.model_client import EventBatch
 from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify
 from chat_app.generation.outcomes import NO_TERMINAL_EVENT, exception_outcome
 from chat_app.generation.response_fold import ResponseFold
-from chat_app.response_objects import Response, Usage
+from chat_app.response_objects import FunctionCallItem, Response, Usage
 from tools.types import Frozen, Function
 
 T = TypeVar("T")
 Stage = Literal["api", "processing", "parsing"]
+
+
+def function_of(item: FunctionCallItem) -> Function:
+    """Return the call of ``item``."""
+    return Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
 
 
 class GenerationError(Frozen):
@@ -117,9 +122,7 @@ class GeneratorOutput(Generic[T]):
         self.api_response, self.usage = fold.response, fold.usage
         self.raw_response = fold.text or fold.refusal or (None if fold.response is None else "")
         self.thinking = fold.thinking or None
-        self.tool_use = tuple(
-            Function(call_id=c.call_id, name=c.name, arguments=c.arguments or "{}", item_id=c.id) for c in fold.calls
-        )
+        self.tool_use = tuple(map(function_of, fold.calls))
         kind = self.outcome.kind
         if kind == "failed" or (kind == "incomplete" and fold.response is None):
             self.error = GenerationError(stage="api", message=self.outcome.message)

@@ -32,6 +32,7 @@ from chat_app.errors import (
 )
 from chat_app.generation.model_client import BEFORE_FIRST, EventBatch, ResponseRequest
 from chat_app.generation.stream_reader import ReadPace, read_events
+from chat_app.response_objects import error_code
 
 _CONNECT_TIMEOUT = 10.0
 _PING_TIMEOUT = 5.0
@@ -40,7 +41,6 @@ _MOST_BYTES = 16_384
 _SIDE_TIMEOUT = 2.0
 """Limit in seconds of requests beside the stream, which must not delay the turn."""
 _UNSUPPORTED = re.compile(r"not (?:support|implement)|unsupported|unknown (?:field|parameter)", re.IGNORECASE)
-_CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
 class ResponseAPIAdapter:
@@ -214,7 +214,7 @@ def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderErro
         return ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL and the network.")
     if not isinstance(error, openai.APIStatusError):
         return ProviderUnavailable("The model server gave an answer that cannot be read. Check OPENAI_BASE_URL.")
-    status, code = error.status_code, _code(error)
+    status, code = error.status_code, error_code(str(_body(error).get("code") or ""))
     wait = _retry_after(error.response.headers)
     if chained and status in {400, 404, 422} and _is_about_chain(error):
         return PreviousResponseNotFound(
@@ -228,7 +228,7 @@ def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderErro
     return ProviderRejected(_rejection(status, code), status=status)
 
 
-def _rejection(status: int, code: str) -> str:
+def _rejection(status: int, code: str | None) -> str:
     match status:
         case 401:
             return "The model server refused the key. Set OPENAI_API_KEY to a valid one."
@@ -246,11 +246,6 @@ def _rejection(status: int, code: str) -> str:
 def _body(error: openai.APIStatusError) -> dict[str, Any]:
     body: object = error.body
     return body if isinstance(body, dict) else {}
-
-
-def _code(error: openai.APIStatusError) -> str:
-    code = str(_body(error).get("code") or "")
-    return code if _CODE.fullmatch(code) else ""
 
 
 def _is_about_chain(error: openai.APIStatusError) -> bool:

@@ -18,6 +18,7 @@ from chat_app.errors import ConfigurationError
 from chat_app.offline.api.server import create_app
 from chat_app.offline.config import OfflineConfig
 from chat_app.settings import OfflineSettings
+from chat_app.tracing.log_guard import guard_logs
 
 logger = logging.getLogger("chat_app.offline")
 
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"The offline model server cannot listen: {error.strerror}. Choose another --port.\n")
         return 1
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    guard_logs()
     port = int(listener.getsockname()[1])
     replace_private(config.data_dir / "offline.port", f"{port}\n")
     logger.info("Serving the Responses API on http://%s:%s/v1", config.host, port)

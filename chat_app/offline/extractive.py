@@ -26,6 +26,8 @@ from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.quotable_units import sentences
+from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.text_language import language_of
 
 
 async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
@@ -37,8 +39,9 @@ async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[Model
 
 
 async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
+    language = language_of(*(turn.question for turn in reversed(turns)))
     if not turns or not turns[-1].question.strip():
-        yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
+        yield Answer(phrases.said(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY, language))
         return
     current = turns[-1]
     earlier = [turn.question for turn in reversed(turns[:-1])]
@@ -53,13 +56,13 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
     calls = _calls(asked, outputs, prompt, turns, computed, alone=alone)
     calls = [] if courtesy and not prompt.forced else calls
     if calls:
-        yield Thought(_doing(calls, prompt.functions))
+        yield Thought(_doing(calls, prompt.functions, language))
         for call in calls if prompt.parallel else calls[:1]:
             yield call
     elif courtesy:
         yield Answer(courtesy)
     elif prompt.file_search is not None and not alone:
-        yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
+        yield Thought(phrases.filled(phrases.SEARCHING, language, {"places": [phrases.FILES]}))
         evidence = gather(outputs)
         for reading in readings[readings.index(question) :]:
             yield Searching((reading,))
@@ -70,10 +73,10 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
                 break
         yield compose(question, evidence, newest=current.question, earlier=earlier)
     elif current.outputs:
-        yield Thought(phrases.CHOOSING)
+        yield Thought(phrases.said(phrases.CHOOSING, language))
         yield compose(question, gather(outputs), newest=current.question, earlier=earlier)
     else:
-        yield _without_sources(turns, current)
+        yield _without_sources(turns, current, language)
 
 
 def _calls(
@@ -99,19 +102,22 @@ def _calls(
     return [call for place, call in enumerate(needed) if call not in needed[:place]]
 
 
-def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn]) -> str:
+def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn], language: Language) -> str:
     """Return what the calls do, for the reasoning summary."""
     kinds = {function.name: kind_of_function(function) for function in functions}
     places = {"documents": phrases.GUIDELINES, "drugs": phrases.DRUGS}
-    searched = [places[kinds[call.name]] for call in calls if kinds[call.name] in places]
-    said = [phrases.SEARCHING.format(places=phrases.listed(list(dict.fromkeys(searched))))] if searched else []
+    searched = dict.fromkeys(places[kinds[call.name]] for call in calls if kinds[call.name] in places)
     compared = [asked_for(call.arguments) for call in calls if kinds[call.name] == "interactions"]
     others = [call.name for call in calls if kinds[call.name] == "other"]
-    said += [phrases.COMPARING.format(names=names) for names in compared]
-    return " ".join([*said, *([phrases.CALLING.format(names=phrases.listed(others))] if others else [])])
+    done = [
+        (phrases.SEARCHING, {"places": list(searched)}),
+        *((phrases.COMPARING, {"names": [one]}) for one in compared),
+        (phrases.CALLING, {"names": others}),
+    ]
+    return " ".join(phrases.filled(phrase, language, names) for phrase, names in done if any(names.values()))
 
 
-def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
+def _without_sources(turns: Sequence[Exchange], current: Exchange, language: Language) -> Answer:
     """With nothing to search, what the user wrote earlier is the only source there is."""
     *before, asked = sentences(current.question) or [current.question]
     said = [*(turn.question for turn in turns[:-1]), " ".join(before)]
@@ -120,8 +126,8 @@ def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
     quotes = [quote for quote in selection.quotes if not quote.unit.text.endswith("?")] if selection.answers else []
     if quotes:
         lines = "\n".join(f"- {quote.unit.text}" for quote in quotes)
-        return Answer(f"{phrases.FROM_CONVERSATION}\n\n{lines}")
-    return Answer(phrases.IMAGE if current.has_image else phrases.NO_SOURCES)
+        return Answer(f"{phrases.said(phrases.FROM_CONVERSATION, language)}\n\n{lines}")
+    return Answer(phrases.said(phrases.IMAGE if current.has_image else phrases.NO_SOURCES, language))
 
 
 def _formatted(answer: Answer, question: str, wanted: dict[str, Any]) -> Answer:

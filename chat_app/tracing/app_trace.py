@@ -33,10 +33,11 @@ class GeneratorTrace:
         """Wait until everything traced so far is written; return False after ``timeout`` seconds."""
         return self.writer is None or self.writer.flush(timeout)
 
-    def erase(self, turns: Sequence[str]) -> None:
-        """Remove the recorded calls of ``turns``; blocks. Raises ``OSError``."""
+    def erase(self, turns: Sequence[str], timeout: float = 5.0) -> None:
+        """Remove the recorded calls of ``turns``; blocks. Raises ``OSError``, also while calls wait to be written."""
         if self.calls is not None:
-            self.flush()
+            if not self.flush(timeout):
+                raise OSError("the trace writer is busy")
             self.calls.erase(_NAME, turns)
 
     def close(self, timeout: float = 5.0) -> bool:

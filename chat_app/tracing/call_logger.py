@@ -21,7 +21,8 @@ from pydantic import JsonValue
 from chat_app.generation.generator import Generator
 from chat_app.generation.observers import GeneratorCall, GeneratorObserver
 from chat_app.generation.output import GenerationError, GeneratorOutput
-from chat_app.tracing.redaction import Redactor, error_code, model_name
+from chat_app.response_objects import error_code
+from chat_app.tracing.redaction import Redactor, model_name
 from chat_app.tracing.state_logger import PromptState, on_construction
 from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, append_line, keep_lines, update_document
 

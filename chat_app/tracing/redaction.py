@@ -29,7 +29,6 @@ MAX_KEPT_TEXT = 20_000
 # An id has a digit: a surname or a drug in the place of an id is not taken for one.
 _ID = re.compile(r"(?=[^0-9]*[0-9])[A-Za-z0-9_.:-]{1,128}")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,127}")
-_CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
 class Redactor:
@@ -94,11 +93,6 @@ def tool_name(name: str, known: Collection[str]) -> str:
 def model_name(value: str | None) -> str | None:
     """Return ``value`` when it has the form of a model's name, else None, since any user may choose it."""
     return value if value is not None and _MODEL.fullmatch(value) else None
-
-
-def error_code(value: str | None) -> str | None:
-    """Return a server's error code, or None when it is prose."""
-    return value if value is not None and _CODE.fullmatch(value) else None
 
 
 def describe_error(error: BaseException) -> str:

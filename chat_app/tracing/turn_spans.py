@@ -12,7 +12,6 @@ from chat_app.events import (
     LLMResponseItem,
     Notice,
     Outcome,
-    RawResponsesStreamEvent,
     RunItemStreamEvent,
     StepRunItem,
     TextDelta,
@@ -21,7 +20,6 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.response_events import ResponseTerminalEvent
 from chat_app.response_objects import FILE_SEARCH, Usage
 from chat_app.tracing.redaction import MAX_KEPT_TEXT, is_identifier, model_name, tool_name
 from chat_app.tracing.span_kit import (
@@ -91,10 +89,6 @@ class TurnSpans:
                 about.add_event("asclepius.notice", {"asclepius.notice.code": event.code})
             case TurnEnded():
                 self._outcome, self._usage, self._answer = event.outcome, event.usage, event.answer
-            case RawResponsesStreamEvent():
-                self._heard()
-                if isinstance(event.data, ResponseTerminalEvent):
-                    self._terminal(event.data)
             case TextDelta():
                 self._heard()
             case RunItemStreamEvent():
@@ -148,11 +142,12 @@ class TurnSpans:
                 self._tool_started(event.item.function, nanoseconds(event.item.timestamp))
             case ToolOutputRunItem():
                 self._tool_ended(event.item.function_output, nanoseconds(event.item.timestamp))
-            case LLMResponseItem():
+            case LLMResponseItem(response_id=response_id, model=model, usage=usage, timestamp=timestamp):
                 chat = self._chat_now()
-                chat.ended = nanoseconds(event.item.timestamp)
-                if event.item.response_id is not None and is_identifier(event.item.response_id):
-                    set_given(chat.span, {"gen_ai.response.id": event.item.response_id})
+                chat.ended = nanoseconds(timestamp)
+                known = response_id if response_id is not None and is_identifier(response_id) else None
+                named = {"gen_ai.response.id": known, "gen_ai.response.model": model_name(model)}
+                set_given(chat.span, named | (usage_attributes(usage) if usage else {}))
             case StepRunItem():
                 if self._chat is not None and event.item.step_output.functions:
                     self._chat.finish_reason = "tool_call"
@@ -184,12 +179,6 @@ class TurnSpans:
         if chat.first_chunk is None:
             chat.first_chunk = max(0, time.time_ns() - chat.began) / 1e9
             set_given(chat.span, {"gen_ai.response.time_to_first_chunk": chat.first_chunk})
-
-    def _terminal(self, event: ResponseTerminalEvent) -> None:
-        response, chat = event.response, self._chat_now()
-        set_given(chat.span, {"gen_ai.response.model": model_name(response.model)})
-        if response.usage is not None:
-            set_given(chat.span, usage_attributes(response.usage))
 
     def _finish_chat(self) -> None:
         chat, self._chat = self._chat, None

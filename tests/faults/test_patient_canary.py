@@ -7,7 +7,6 @@ logger at its most talkative; then all that was written is searched for her.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from pydantic import BaseModel
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError
-from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, TextDelta, ToolOutputRunItem, TurnEnded
+from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, TextDelta, ToolOutputRunItem, TurnEnded, TurnStarted
 from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
 from chat_app.generation.prompt import Prompt
@@ -205,7 +204,7 @@ async def test_an_answered_question_leaves_no_trace_of_the_patient(written: Writ
         chained(text_reply(f"{PATIENT}, again.", response_id="resp_3")),
     ]
     async with ScriptedServer(turns) as server, ward(written, server, redis_url, [guideline_tool(about_her)]) as place:
-        first = await place.ask(include_raw=True)
+        first = await place.ask()
         assert NAME in ended(first).answer
         conversation = getattr(first[0], "conversation_id", None)
         second = await place.ask(f"And {PATIENT} tomorrow?", conversation_id=conversation, model="another-model")
@@ -432,6 +431,14 @@ class BreakingAtOnce(RedisSessionStore):
         raise ValueError(PATIENT)
 
 
+class BreakingAtTheEnd(RedisSessionStore):
+    @asynccontextmanager
+    async def lock(self, session_id: str, *, wait: float) -> AsyncGenerator[None, None]:
+        async with super().lock(session_id, wait=wait):
+            yield
+        raise ValueError(PATIENT)
+
+
 class BreakingModel:
     """A client of another make, whose errors are none of ours."""
 
@@ -451,16 +458,23 @@ async def test_a_fault_inside_the_app_is_logged_by_where_it_happened(written: Wr
     assert written.told_of_the_patient() == []
 
 
-@pytest.mark.parametrize("kind", [BreakingStore, BreakingAtOnce])
-async def test_a_fault_of_the_session_store_tells_nobody_of_the_patient(
-    written: Written, redis_url: str, kind: type[RedisSessionStore]
+@pytest.mark.parametrize(
+    ("kind", "outcome", "answer", "notices"),
+    [
+        (BreakingStore, "completed", f"{PATIENT}: no.", ["history_not_saved"]),
+        (BreakingAtOnce, "failed", "", []),
+        (BreakingAtTheEnd, "completed", f"{PATIENT}: no.", []),
+    ],
+)
+async def test_a_fault_of_the_session_store_ends_the_turn_and_tells_nobody_of_the_patient(
+    written: Written, redis_url: str, kind: type[RedisSessionStore], outcome: str, answer: str, notices: list[str]
 ) -> None:
-    """An error that nothing in the engine foresees may come out of it; then the guarded log is what keeps it in."""
-    with guarded_logs():
-        try:
-            await turn(written, redis_url, [text_reply(f"{PATIENT}: no.")], store=kind(redis_url))
-        except ValueError:
-            logging.getLogger("whoever.asked").exception("The turn broke.")
+    events = await turn(written, redis_url, [text_reply(f"{PATIENT}: no.")], store=kind(redis_url))
+    assert [type(event) for event in events if isinstance(event, TurnStarted | TurnEnded)] == [TurnStarted, TurnEnded]
+    assert isinstance(events[0], TurnStarted)
+    assert (ended(events).outcome.kind, ended(events).answer) == (outcome, answer)
+    assert [event.code for event in events if isinstance(event, Notice)] == notices
+    assert "ValueError" in written.caplog.text
     assert written.told_of_the_patient() == []
 
 

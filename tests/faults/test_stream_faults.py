@@ -9,11 +9,22 @@ from typing import Any
 import pytest
 
 from chat_app.agent.event_channel import MAX_EVENTS
-from chat_app.answer_options import ConsultOptions
 from chat_app.errors import ProtocolViolation
 from chat_app.events import AgentEvent, Notice, TextDelta, TextReplaced, TurnEnded, TurnStarted
 from chat_app.generation.sse import MAX_EVENT_BYTES, SSEDecoder
-from tests.support.engine import KEY, body, chained, clinic, consult, ended, renumbered, text_of, without
+from tests.support.engine import (
+    KEY,
+    body,
+    chained,
+    clinic,
+    consult,
+    ended,
+    question,
+    renumbered,
+    runner,
+    text_of,
+    without,
+)
 from tests.support.scripted_server import (
     Disconnect,
     Event,
@@ -357,23 +368,22 @@ async def test_a_server_that_takes_the_question_and_never_answers_is_unavailable
     assert "did not answer in time" in end.outcome.message
 
 
-async def test_a_slow_reader_is_no_stalled_server(redis_url: str) -> None:
+async def test_a_slow_reader_is_no_stalled_server() -> None:
     """Row 11 and 20: the rest is sent when the reader has taken longer than both limits for what came before."""
     read, words = asyncio.Event(), ["word "] * 120
     steps = text_reply(*words, "last")
-    async with (
-        ScriptedServer([[*steps[:124], WaitFor(read), *steps[124:]]]) as server,
-        clinic(server, redis_url, limits={"idle_timeout": 2.0, "total_timeout": 2.0}) as agent,
-    ):
-        events: list[AgentEvent] = []
-        async for event in agent.consult("q", ConsultOptions(include_raw=True)):
+    limits = {"idle_timeout": 2.0, "total_timeout": 2.0}
+    async with ScriptedServer([[*steps[:124], WaitFor(read), *steps[124:]]]) as server:
+        events: list[object] = []
+        running = runner(server, limits=limits).astream(question(include_raw=True))
+        async for event in running.stream_events():
             events.append(event)
             if text_of(events) == "".join(words):
                 read.set()
             elif len(events) < 2 * len(words) - MAX_EVENTS:
                 # All but what the channel holds: the rest is read at once, because meanwhile the server is waited for.
                 await asyncio.sleep(0.02)
-    assert ended(events).outcome.kind == "completed"
+    assert running.result.outcome.kind == "completed"
 
 
 @pytest.mark.parametrize(

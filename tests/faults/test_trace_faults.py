@@ -143,6 +143,29 @@ async def test_a_disk_that_hangs_holds_up_neither_the_answers_nor_the_end(tmp_pa
     assert [output.data for output in outputs] == ["Yes."] * 20
 
 
+async def test_an_erasure_that_a_record_could_follow_fails(tmp_path: Path) -> None:
+    async with traced(tmp_path) as (generator, trace):
+        held = threading.Event()
+
+        def hold() -> None:
+            held.wait(60)
+
+        assert trace.writer
+        trace.writer.submit(tmp_path, hold)
+        try:
+            await answers(generator, times=1)
+            with pytest.raises(OSError, match="busy"):
+                await asyncio.to_thread(trace.erase, [""], 0.05)
+        finally:
+            held.set()
+        calls = tmp_path / "Asclepius" / "generator_call.jsonl"
+        assert trace.flush(60)
+        assert len(records(calls)) == 1
+        await asyncio.to_thread(trace.erase, [""])
+        assert records(calls) == []
+        await trace.aclose()
+
+
 def test_what_waits_to_be_written_is_bounded_and_what_is_dropped_is_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

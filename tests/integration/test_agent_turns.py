@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chat_app.errors import InputRejected
-from chat_app.events import CitationAdded, Notice, ReferencesReady, RunItemStreamEvent, TurnStarted
+from chat_app.events import CitationAdded, Notice, ReferencesReady, TurnStarted
 from tests.support.engine import (
     chained,
     clinic,
@@ -195,11 +195,3 @@ async def test_a_message_that_cannot_be_taken_is_refused_before_anything_is_sent
         with pytest.raises(InputRejected):
             await consult(agent, message)
     assert server.requests == []
-
-
-async def test_raw_events_are_passed_on_when_they_are_asked_for(redis_url: str) -> None:
-    async with ScriptedServer([text_reply("a", "b")]) as server, clinic(server, redis_url) as agent:
-        events = await consult(agent, include_raw=True)
-    raw = [event for event in events if event.type == "raw_response_event"]
-    assert [event.data.sequence_number for event in raw] == list(range(10))
-    assert not any(isinstance(event, RunItemStreamEvent) and event.name == "agent.tool_call_start" for event in events)

@@ -267,3 +267,12 @@ def test_the_demonstration_has_its_questions_and_a_file_of_another_shape_is_refu
             read_questions(tmp_path / "q.json")
     (tmp_path / "q.json").write_text(json.dumps([{"question": "Why?"}]), encoding="utf-8")
     assert read_questions(tmp_path / "q.json") == [CitationQuestion(question="Why?")]
+
+
+def test_blank_lines_of_a_question_file_are_no_rows_but_count(tmp_path: Path) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_text('{"question": "Why?"}\n  \n\n{"question": "When?"}\n', encoding="utf-8")
+    assert [row.question for row in read_questions(file)] == ["Why?", "When?"]
+    file.write_text('{"question": "Why?"}\n  \n\n{"query": "When?"}\n', encoding="utf-8")
+    with pytest.raises(SourceRejected, match=r"q\.jsonl, row 4"):
+        read_questions(file)

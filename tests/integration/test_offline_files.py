@@ -208,6 +208,27 @@ async def test_a_removed_file_is_not_found_any_more(client: AsyncOpenAI) -> None
     assert not (await client.vector_stores.search(store, query="metformin")).data
 
 
+@pytest.mark.parametrize("how", ["the file", "its place in the store", "the store"])
+async def test_the_words_of_a_deleted_file_are_in_no_part_of_the_database(how: str, tmp_path: Path) -> None:
+    with offline_server(tmp_path) as url:
+        async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0) as client:
+            store, file = await store_with(client, "note.txt", b"The quartermaine patient takes metformin.")
+            await store_with(client, "leaflet.txt", LEAFLET.encode())
+            assert holding(tmp_path, b"quartermain")
+            if how == "the file":
+                await client.files.delete(file)
+            elif how == "the store":
+                await client.vector_stores.delete(store)
+            else:
+                await client.vector_stores.files.delete(file, vector_store_id=store)
+            assert holding(tmp_path, b"quartermain") == []
+
+
+def holding(folder: Path, word: bytes) -> list[str]:
+    """The files of the database that contain ``word``, which the index holds as a stem."""
+    return [path.name for path in folder.glob("offline.sqlite3*") if word in path.read_bytes()]
+
+
 async def test_a_file_that_is_added_again_is_found_once(client: AsyncOpenAI) -> None:
     store, file = await store_with(client, "leaflet.txt", LEAFLET.encode())
     await client.vector_stores.files.create_and_poll(vector_store_id=store, file_id=file, poll_interval_ms=20)

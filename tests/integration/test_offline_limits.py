@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,13 @@ import pytest
 
 from chat_app.errors import ConfigurationError
 from chat_app.offline.config import OfflineConfig
+from chat_app.offline.execution.response_service import ResponseService
+from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.state.response_store import MOST_RESPONSES, ResponseStore
 from chat_app.offline.state.state_database import Database
+from chat_app.offline.state.vector_search import VectorSearch
+from chat_app.offline.wire.errors import ApiError
+from chat_app.offline.wire.requests import CreateResponse
 from tests.support.hostile_schemas import HOSTILE_SCHEMAS, LARGE_SCHEMAS, Json
 from tests.support.offline_server import offline_server, port_of, start_offline_server
 
@@ -67,6 +73,60 @@ async def test_the_oldest_responses_make_room(tmp_path: Path) -> None:
     await database.aclose()
 
 
+async def test_nothing_of_what_is_past_its_time_stays_in_the_files(tmp_path: Path) -> None:
+    database = Database(tmp_path / "offline.sqlite3")
+    await database.write("INSERT INTO files VALUES ('file_1', 1, 1, 'Quartermaine.txt', 'assistants', 4)")
+    await database.write("INSERT INTO responses VALUES ('resp_1', 1, 1, 'completed', NULL, 'Quartermaine', '[]', NULL)")
+    assert any(b"Quartermaine" in path.read_bytes() for path in tmp_path.iterdir())
+    await FileStore(database, tmp_path / "files").expire()
+    await ResponseStore(database).expire()
+    assert not any(b"Quartermaine" in path.read_bytes() for path in tmp_path.iterdir())
+    await database.aclose()
+
+
+@asynccontextmanager
+async def serving(folder: Path, **limits: Any) -> AsyncIterator[tuple[ResponseService, Database]]:
+    """The service behind ``/v1/responses``, and its database, which a ``max_page_count`` of 1 lets grow no more."""
+    database = Database(folder / "offline.sqlite3")
+    config = OfflineConfig(data_dir=folder, **limits)
+    service = ResponseService(config, ResponseStore(database), VectorSearch(database))
+    yield service, database
+    await service.aclose()
+    await database.aclose()
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_no_more_responses_than_the_limit_begin_at_once(background: bool, tmp_path: Path) -> None:
+    request = CreateResponse.model_validate({"model": "m", "input": "Hello", "background": background, "stream": True})
+    async with serving(tmp_path, max_live=2, delta_ms=1000) as (service, _):
+        begun = await asyncio.gather(*(service.start(request) for _ in range(20)), return_exceptions=True)
+        refused = [turn.status_code for turn in begun if isinstance(turn, ApiError)]
+        assert refused == [429] * 18
+
+
+@pytest.mark.timeout(60)
+async def test_a_response_that_cannot_be_stored_fails_and_its_stream_ends(tmp_path: Path) -> None:
+    request = CreateResponse.model_validate({"model": "m", "input": "Hello " * 5_000, "stream": True})
+    async with serving(tmp_path) as (service, database):
+        await database.rows("PRAGMA max_page_count = 1")
+        turn = await service.start(request)
+        frames = [frame async for frame in turn.frames(0, None)]
+    assert frames[-1].startswith(b"event: response.failed")
+    assert b"could not store the response" in frames[-1]
+
+
+async def test_a_background_response_that_cannot_be_stored_leaves_its_place(tmp_path: Path) -> None:
+    stored = CreateResponse.model_validate({"model": "m", "input": "Hello " * 5_000, "background": True})
+    other = CreateResponse.model_validate({"model": "m", "input": "Hello", "store": False})
+    async with serving(tmp_path, max_live=1) as (service, database):
+        await database.rows("PRAGMA max_page_count = 1")
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            await service.start(stored)
+        turn = await service.start(other)
+        await turn.wait()
+    assert turn.response["status"] == "completed"
+
+
 def test_the_state_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     with offline_server(tmp_path, "--delta-ms", "0") as base_url:
         respond(base_url)
@@ -95,6 +155,18 @@ def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:
         )
         httpx.get(f"{base_url}/responses/{canary}", headers=HEADERS, timeout=60)
     assert "Quartermaine" not in (tmp_path / "offline.log").read_text()
+
+
+def test_an_unforeseen_error_is_logged_without_its_message(tmp_path: Path) -> None:
+    """SQLite quotes a text that it cannot decode."""
+    with offline_server(tmp_path) as base_url:
+        with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
+            broken = ("vs_1", 1, 1, None, b"Zebulon Quartermaine \xff", b"{}")
+            connection.execute("INSERT INTO vector_stores VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?)", broken)
+        assert httpx.get(f"{base_url}/vector_stores", headers=HEADERS, timeout=60).status_code == 500
+    logged = (tmp_path / "offline.log").read_text()
+    assert "OperationalError" in logged
+    assert "Quartermaine" not in logged
 
 
 @contextmanager

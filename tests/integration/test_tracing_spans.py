@@ -127,7 +127,7 @@ async def test_a_turn_is_an_agent_span_with_its_responses_and_tools_below(redis_
     scope = telescope()
     turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("Start ", "low.", response_id="resp_2"))]
     async with ScriptedServer(turns) as server:
-        await observed(scope, server, redis_url, include_raw=True)
+        await observed(scope, server, redis_url)
 
     finished = scope.exporter.get_finished_spans()
     [root] = [span for span in finished if span.name == "invoke_agent Asclepius"]
@@ -150,6 +150,7 @@ async def test_a_turn_is_an_agent_span_with_its_responses_and_tools_below(redis_
     assert "error.type" not in shown
 
     assert attributes(first)["gen_ai.response.id"] == "resp_1"
+    assert attributes(first)["gen_ai.usage.output_tokens"] == 5
     assert attributes(first)["gen_ai.response.finish_reasons"] == ("tool_call",)
     assert attributes(second)["gen_ai.response.id"] == "resp_2"
     assert attributes(second)["gen_ai.response.finish_reasons"] == ("stop",)

@@ -17,6 +17,7 @@ from chat_app.offline.extraction.opposite_sides import contradicts
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
+from chat_app.offline.extractive import respond
 from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines
@@ -24,6 +25,7 @@ from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import fill
+from chat_app.offline.wire.model import Answer, ModelInput
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.drug_database.records.drug_record import SECTIONS
 from tools.language.terms import term
@@ -743,12 +745,39 @@ def test_the_models_own_words_are_in_the_language_of_the_question() -> None:
 
 
 @pytest.mark.parametrize("language", ["de", "es"])
-def test_every_translation_is_one_of_a_phrase_with_its_names(language: Language) -> None:
-    fixed = {value for value in vars(phrases).values() if isinstance(value, str)} | {"and", "or"}
-    fixed |= {*map(phrases.section_name, SECTIONS), *NAMED}
-    translated = {phrase: phrases.said(phrase, language) for phrase in fixed}
-    assert sum(said != phrase for phrase, said in translated.items()) == len(phrases.TRANSLATED[language])
-    assert all(said.count("{") == phrase.count("{") for phrase, said in translated.items())
+def test_every_phrase_is_translated_with_its_names(language: Language) -> None:
+    values = [
+        value for name, value in vars(phrases).items() if name.isupper() and name not in {"LANGUAGES", "TRANSLATED"}
+    ]
+    fixed = {phrase for value in values for phrase in ([value] if isinstance(value, str) else value)}
+    fixed = {phrase for phrase in fixed if re.search(r"\w", re.sub(r"{\w+}", "", phrase))}
+    translated = phrases.TRANSLATED[language]
+    assert fixed <= translated.keys()
+    assert translated.keys() - fixed <= {"and", "or", *map(phrases.section_name, SECTIONS), *NAMED}
+    assert all(re.findall(r"{\w+}", said) == re.findall(r"{\w+}", phrase) for phrase, said in translated.items())
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ([{"type": "input_image"}], "I cannot read images"),
+        ("", "Please ask"),
+        ("Wie behandelt man Asthma bei Kindern?", "Nichts gefunden. Es wurde keine Quelle durchsucht"),
+        ("Das Kind ist Anna und hat Asthma. Wie heißt das Kind mit Asthma?", "Aus diesem Gespräch:\n\n- Das Kind ist"),
+        (
+            [{"type": "input_text", "text": "Was ist das auf dem Bild?"}, {"type": "input_image"}],
+            "Ich kann",
+        ),
+    ],
+)
+async def test_an_answer_without_sources_is_in_the_language_of_the_question(asked: Any, answer: str) -> None:
+    async def search(_: Any, __: Any) -> list[Any]:
+        return []
+
+    prompt = ModelInput(({"type": "message", "role": "user", "content": asked},))
+    [step] = [step async for step in respond(prompt, search)]
+    assert isinstance(step, Answer)
+    assert step.text.startswith(answer)
 
 
 def oral_label_asked_intravenously() -> dict[str, Any]:
@@ -1488,14 +1517,34 @@ def test_products_are_listed_where_only_the_form_is_asked_for(question: str, sho
     assert ("Products of metformin" in answer.text) is shown
 
 
-@pytest.mark.parametrize("word", ["Darreichungsformen", "Stärken", "Arzneiformen", "presentaciones"])
-def test_products_are_asked_for_in_other_languages(word: str) -> None:
-    language: ForeignLanguage = "es" if word == "presentaciones" else "de"
-    also = [term for one in translations([word.lower()], language) for term in one.terms]
-    terms = [{"term": term(word.lower()), "weight": 3.0, "also": also}, {"term": "metformin", "weight": 3.0}]
+@pytest.mark.parametrize(
+    ("language", "question", "words", "answer"),
+    [
+        ("de", "Welche Darreichungsformen hat Metformin?", "Darreichungsformen", "Produkte mit metformin"),
+        ("de", "Welche Stärken hat Metformin?", "Stärken", "Produkte mit metformin"),
+        ("de", "Welche Arzneiformen hat Metformin?", "Arzneiformen", "Produkte mit metformin"),
+        ("es", "¿Qué presentaciones de metformin hay?", "presentaciones", "Productos de metformin"),
+        ("de", "Welche Handelsnamen hat Metformin?", "Handelsnamen", "Handelsnamen von metformin: Glucophage. [7]"),
+        (
+            "es",
+            "¿Cuál es el nombre comercial de metformin?",
+            "nombre comercial",
+            "Nombres comerciales de",
+        ),
+        ("de", "Welche Wirkstoffklasse hat Metformin?", "Wirkstoffklasse", "Wirkstoffklassen von metformin: Biguanide"),
+    ],
+)
+def test_fields_of_a_record_are_asked_for_and_told_in_other_languages(
+    language: ForeignLanguage, question: str, words: str, answer: str
+) -> None:
+    asked = words.lower().split()
+    also = [term for one in translations(asked, language) for term in one.terms]
+    terms = [{"term": term(word), "weight": 3.0, "also": also} for word in asked]
+    terms += [{"term": "metformin", "weight": 3.0}]
     search = ToolOutput("search_clinical_guidelines", "{}", json.dumps({"passages": [], "terms": terms}))
-    answer = compose(f"{word} metformin?", gather([search, drug("metformin", METFORMIN)]))
-    assert "Products of metformin" in answer.text
+    said = compose(question, gather([search, drug("metformin", METFORMIN)])).text
+    assert said.startswith(answer)
+    assert "| Darreichungsform | Anwendungsart | Stärken | Handelsnamen |" in said or "Produkte" not in answer
 
 
 def test_a_class_of_something_else_hides_no_quote() -> None:

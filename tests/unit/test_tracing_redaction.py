@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, JsonValue
 
 from chat_app.errors import ProviderUnavailable
-from chat_app.tracing.redaction import MAX_KEPT_TEXT, Redactor, describe_error, error_code, is_identifier, model_name
+from chat_app.response_objects import error_code
+from chat_app.tracing.redaction import MAX_KEPT_TEXT, Redactor, describe_error, is_identifier, model_name
 from tests.support.guarded_logs import guarded_logs
 
 CANARY = "Mrs Quillfeather"

@@ -85,6 +85,11 @@ class Unit:
     """Whether the unit leads into a list, and says nothing without the items."""
 
     @property
+    def back(self) -> int:
+        """Return how many units before this one the unit is that it needs to be read with; 0 if none."""
+        return self.leans or int(self.limits)
+
+    @property
     def words(self) -> int:
         """Return the number of words."""
         return len(self.text.split())

@@ -17,7 +17,6 @@ from chat_app.events import (
     FinalOutputItem,
     LLMResponseItem,
     Notice,
-    RawResponsesStreamEvent,
     ReasoningRunItem,
     ReferencesReady,
     RunItemStreamEvent,
@@ -177,7 +176,7 @@ class TurnRenderer:
                 return self._restart()
             case TurnEnded():
                 return self._end(event)
-            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | StatementsChecked() | ReferencesReady():
+            case TextDelta() | CitationAdded() | StatementsChecked() | ReferencesReady():
                 return []
             case _:
                 assert_never(event)

@@ -22,7 +22,6 @@ from chat_app.events import (
     AgentEvent,
     Outcome,
     OutcomeCode,
-    RawResponsesStreamEvent,
     Reference,
     ReferencesReady,
     TurnEnded,
@@ -142,11 +141,10 @@ class LiveTurn:
             async for event in stream:
                 if self.log.ended is not None:
                     return
-                if not isinstance(event, RawResponsesStreamEvent):
-                    self._unwritten.append(event)
-                    self._arrived.set()
-                    if self.write_ahead is None:
-                        self.show(self._taken())
+                self._unwritten.append(event)
+                self._arrived.set()
+                if self.write_ahead is None:
+                    self.show(self._taken())
 
     async def _write_until(self, reading: asyncio.Task[None]) -> None:
         """Show what is read, each batch once it is stored; return when ``reading`` has ended and all is shown."""

@@ -18,7 +18,7 @@ from chat_app.offline.extraction.candidates import names_others
 from chat_app.offline.extraction.drug_parts import HARMS
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection
+from chat_app.offline.extraction.selection import Selection, holds_circumstances
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair
 from tools.drug_database.labels.combination_wording import is_together
 from tools.drug_database.names.query_words import JOINING, understand
@@ -99,7 +99,7 @@ def told_beside(question: Question, selection: Selection, evidence: Evidence) ->
     of_pair = _asks_dose_alone(question) and (grave or not selection.answers)
     if of_pair or _asks_pair_alone(question, evidence) or not question.circumstances:
         return Selection()
-    stated = (_holds_circumstances(question, question.held(question.said_in(line))) and _has_kind(question, Unit(line))
+    stated = (holds_circumstances(question, question.held(question.said_in(line))) and _has_kind(question, Unit(line))
               for line in _lines(evidence))  # fmt: skip
     others = _asks_more(question) and not any(stated)
 
@@ -111,23 +111,12 @@ def told_beside(question: Question, selection: Selection, evidence: Evidence) ->
             return True
         about = quote.is_on_subject or quote.features.group > 0
         answers = quote.fits or (others and about and _has_kind(question, quote.unit))
-        return answers and _holds_circumstances(question, quote.all_held)
+        return answers and holds_circumstances(question, quote.all_held)
 
     places = {one.place for one in selection.quotes if tells(one)}
-    before = {one.place - _back(one) for one in selection.quotes if one.place in places}
-    kept = (one for one in selection.quotes if one.place in places | before or one.place - _back(one) in places)
+    before = {one.place - one.unit.back for one in selection.quotes if one.place in places}
+    kept = (one for one in selection.quotes if one.place in places | before or one.place - one.unit.back in places)
     return replace(selection, quotes=tuple(kept), answers=bool(places))
-
-
-def _back(quote: Scored) -> int:
-    """Return how many places before ``quote`` the unit is that it needs to be read with; 0 if none."""
-    return quote.unit.leans or int(quote.unit.limits)
-
-
-def _holds_circumstances(question: Question, held: Collection[int]) -> bool:
-    """Return whether the terms ``held`` are most of those that describe the patient, or ask for more than the pair."""
-    weights = {place: question.weights[place] or 1.0 for place in question.circumstances}
-    return sum(weights[place] for place in weights.keys() & held) >= ANSWERS_FROM * sum(weights.values())
 
 
 def _has_kind(question: Question, unit: Unit) -> bool:

@@ -227,7 +227,7 @@ def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
     asked, labels = _read(question, evidence, newest)
     quotes = selected(asked, labels, evidence, "en").quotes
     words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
-    weights = {place: asked.weights[place] or 1.0 for place in words - asked.inherited}
+    weights = asked.weights_of(words - asked.inherited)
     held = (sum(weights[place] for place in quote.all_held & weights.keys()) for quote in quotes)
     return max(held, default=0.0) / (sum(weights.values()) or 1.0)
 

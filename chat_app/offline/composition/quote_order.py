@@ -38,8 +38,7 @@ def in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
         """Return the key of a quote's group: its table's rows, or a sentence and those it depends on."""
         if quote.unit.table:
             return table_of(quote.unit)
-        back = quote.unit.leans or int(quote.unit.limits)
-        before = placed.get(quote.place - back) if back else None
+        before = placed.get(quote.place - quote.unit.back) if quote.unit.back else None
         return group(before) if before and not before.unit.table else quote.place
 
     def order(quote: Scored) -> tuple[bool | float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from chat_app.offline import phrases
 from chat_app.offline.composition.draft import Draft
@@ -18,7 +19,7 @@ def add_fields(draft: Draft, parts: Collection[str], evidence: Evidence) -> None
     for record in evidence.named:
         _record(draft, parts, record)
     for output in evidence.fields:
-        add_titled(draft, output)
+        add_titled(draft, replace(output, title=_said(draft, phrases.FIELDS, tool=[output.title])))
 
 
 def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> None:
@@ -26,11 +27,15 @@ def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> Non
     source = EvidencePassage("", cite=record.cite)
     if PRODUCTS in parts:
         rows = ((product, record) for product in record.products)
-        _table(draft, phrases.PRODUCTS.format(name=record.name), phrases.PRODUCT_COLUMNS, rows)
+        _table(draft, _said(draft, phrases.PRODUCTS, name=[record.name]), phrases.PRODUCT_COLUMNS, rows)
     named = {BRANDS: (phrases.BRANDS, record.brand_names), DRUG_CLASS: (phrases.DRUG_CLASS, record.drug_classes)}
     for part, (phrase, names) in named.items():
         if part in parts and names:
-            draft.paragraph(phrase.format(name=record.name, names=phrases.listed(list(names))), source)
+            draft.paragraph(_said(draft, phrase, name=[record.name], names=names), source)
+
+
+def _said(draft: Draft, phrase: str, **names: Iterable[str]) -> str:
+    return phrases.filled(phrase, draft.language, names)
 
 
 def add_class_members(draft: Draft, evidence: Evidence) -> None:
@@ -45,7 +50,7 @@ def _table(
     draft: Draft, heading: str, columns: tuple[str, ...], rows: Iterable[tuple[Sequence[str], EvidenceRecord]]
 ) -> None:
     """Add a table on records, if there are any."""
-    table = Table("", columns)
+    table = Table("", tuple(phrases.said(column, draft.language) for column in columns))
     units = [
         (Unit("", table=table, cells=tuple(cell or phrases.NOT_GIVEN for cell in cells)),
          EvidencePassage("", cite=record.cite))

@@ -6,7 +6,7 @@ cancelled response ends without one.
 
 import asyncio
 import logging
-import traceback
+import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict
 
@@ -28,6 +28,7 @@ from chat_app.offline.wire.model import (
     prompt_of,
 )
 from chat_app.offline.wire.requests import CreateResponse
+from chat_app.tracing.redaction import describe_error
 
 logger = logging.getLogger(__name__)
 
@@ -105,14 +106,22 @@ class ResponseTurn:
 
 
 async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, delta_seconds: float) -> None:
-    """Run ``turn`` to its end. An error of the model ends it as failed and is not raised.
+    """Run ``turn`` to its end. An error of the model or the store ends it as failed and is not raised.
 
     ``delta_seconds`` is the pause between the words of a streamed answer. The pauses of long answers are shorter, so
     that they add up to at most ``_LONGEST_PAUSES``.
     """
-    response, prompt = turn.response, prompt_of(turn.request, turn.read)
-    response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
     try:
+        await _run(turn, store, search, delta_seconds)
+    finally:
+        turn.end()
+
+
+async def _run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, delta_seconds: float) -> None:
+    response = turn.response
+    try:
+        prompt = prompt_of(turn.request, turn.read)
+        response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
         response["status"] = "in_progress"
         turn.publish({"type": "response.created", "response": response})
         turn.publish({"type": "response.in_progress", "response": response})
@@ -122,19 +131,19 @@ async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, d
         response["status"] = "cancelled"
         if turn.cancelled and response["store"]:
             await store.save(response, turn.input_items)
-        turn.end()
         raise
     except ApiError as error:
         fail(response, error.detail)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
-        # Not logger.exception: the message of an unexpected error may contain patient text.
-        where = "".join(traceback.format_tb(error.__traceback__))
-        logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
+        logger.error("A response failed: %s", describe_error(error))  # noqa: TRY400
         fail(response, "The server had an error while processing your request.")
-    if response["store"]:
-        await store.save(response, turn.input_items)
+    try:
+        if response["store"]:
+            await store.save(response, turn.input_items)
+    except sqlite3.Error as error:
+        logger.error("A response could not be stored: %s", type(error).__name__)  # noqa: TRY400
+        fail(response, "The server could not store the response. Tell its administrator to check its disk.")
     turn.publish({"type": f"response.{response['status']}", "response": response})
-    turn.end()
 
 
 async def _answer(turn: ResponseTurn, prompt: ModelInput, search: FileSearch, delta_seconds: float) -> None:

@@ -38,6 +38,27 @@ class ResponseService:
     async def start(self, request: CreateResponse, *, known: Known = _NONE) -> ResponseTurn:
         """Start the response to ``request``. Raises ``ApiError`` if it cannot be answered."""
         _check(request)
+        self._check_limit()
+        searched = [tool for tool in request.tools or () if isinstance(tool, FileSearchToolIn)]
+        await self._search.check([store_id for tool in searched for store_id in tool.vector_store_ids])
+        history = await self._history(request.previous_response_id, known)
+        given = await resolve_references(request.input, history, self._store.item)
+        items = check_calls(opened([*history, *given]))
+        items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
+        turn = ResponseTurn(request, objects.response_object(request), given, items)
+        # Again, since others began in the meantime. From here the turn has its place.
+        self._check_limit()
+        self._live[turn.response["id"]] = turn
+        try:
+            if request.background:
+                await self._store.save(turn.response, given, request=request.model_dump_json(by_alias=True).encode())
+        except BaseException:
+            del self._live[turn.response["id"]]
+            raise
+        self._run(turn)
+        return turn
+
+    def _check_limit(self) -> None:
         if len(self._live) >= self._config.max_live:
             raise ApiError(
                 429,
@@ -46,17 +67,6 @@ class ResponseService:
                 code="rate_limit_exceeded",
                 headers={"Retry-After": "1"},
             )
-        searched = [tool for tool in request.tools or () if isinstance(tool, FileSearchToolIn)]
-        await self._search.check([store_id for tool in searched for store_id in tool.vector_store_ids])
-        history = await self._history(request.previous_response_id, known)
-        given = await resolve_references(request.input, history, self._store.item)
-        items = check_calls(opened([*history, *given]))
-        items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
-        turn = ResponseTurn(request, objects.response_object(request), given, items)
-        if request.background:
-            await self._store.save(turn.response, given, request=request.model_dump_json(by_alias=True).encode())
-        self._run(turn)
-        return turn
 
     async def compact(self, request: Compact) -> Json:
         """Return the compaction of a conversation, without storing it."""

@@ -115,7 +115,7 @@ def fits_and_misfits(
     Left out are candidates whose bounds exclude the patient, if another one of their passage fits, and all candidates
     with bounds that are about other medicines.
     """
-    held = [sum(question.weights[term] or 1.0 for term in each.all_held) for each in candidates]
+    held = [sum(question.weights_of(each.all_held).values()) for each in candidates]
     enough = 0.0 if on_other_drugs else max(held, default=0.0) / 2
     bounded = [each for each in candidates if each.holds_patient is not None]
     fitting = {

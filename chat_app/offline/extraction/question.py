@@ -48,7 +48,8 @@ _CONTEXT: Final = term_set(" ".join(CONTEXT))
 """Terms of patients and diseases. They describe the patient although they are everyday words."""
 _PRODUCT: Final = term_set(" ".join(PRODUCT_WORDS))
 _FORMS: Final = term_set(" ".join(FORMS))
-_PRODUCTS: Final = _FORMS | term_set(" ".join(OFFERED))
+_OF_RECORD: Final = _FORMS | RECORD_TERMS | term_set(" ".join((*OFFERED, "name")))
+"""Terms that ask for fields of a record; "name" is one of a brand name, which has one word in German."""
 _ADULTS: Final = re.compile(r"\b(?:adults?|erwachsene\w?|adultos?)\b", re.IGNORECASE)
 
 
@@ -99,18 +100,13 @@ class Question:
     def beyond_names(self) -> frozenset[int]:
         """Return the terms that are not names of asked drugs and classes; none if the question names no drug."""
         names = term_set(ASKING).union(*self.subjects)
-        return frozenset(
-            place
-            for place, forms in enumerate(self.forms)
-            if self.subjects and not any(form <= names for form in forms)
-        )
+        return frozenset(range(len(self.forms))) - self.held(names) if self.subjects else frozenset()
 
     @cached_property
     def circumstances(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for anything besides the medicines taken."""
         values, words = term_set(value_names(self.text)), [forms[0] for forms in self.forms]
-        idle = {place for place in self.everyday if not any(form <= _CONTEXT for form in self.forms[place])}
-        idle |= {place for place, word in enumerate(words) if word <= _PRODUCT}
+        idle = self.everyday - self.held(_CONTEXT) | {place for place, word in enumerate(words) if word <= _PRODUCT}
         return self.beyond_names - idle | {place for place, word in enumerate(words) if word <= values}
 
     @cached_property
@@ -163,6 +159,10 @@ class Question:
         """Return the terms that ``stems`` hold in any of their forms."""
         return frozenset(place for place, forms in enumerate(self.forms) if any(form.issubset(stems) for form in forms))
 
+    def weights_of(self, places: Iterable[int]) -> dict[int, float]:
+        """Return the weight of each of the terms; 1 if the search gave none."""
+        return {place: self.weights[place] or 1.0 for place in places}
+
     def nearly_held(self, stems: Set[str]) -> frozenset[int]:
         """Return the terms to which a word or phrase of ``stems`` is related."""
         named = self.related.keys() & stems
@@ -181,7 +181,7 @@ class Question:
     @cached_property
     def beyond_record(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for more than the fields of a record."""
-        return self.circumstances - self.held(_PRODUCTS | RECORD_TERMS)
+        return self.circumstances - self.held(_OF_RECORD)
 
     @cached_property
     def asks_list(self) -> bool:
@@ -227,11 +227,10 @@ class Question:
     @cached_property
     def _kinds(self) -> list[re.Pattern[str]]:
         """Return the patterns of the kinds of answer that the question asks for."""
-        kinds = ((HOW_OFTEN, TIME), (FIGURE, DIGIT))
         forbids = FORBIDDEN if STOPPED.search(self.asked) else FORBIDDEN_USE
         # "Can't sleep since starting it" asks for no prohibition.
         forbidden = [forbids] if FORBIDDEN.search(self.text) and not tells_onset(self.text) else []
-        return [*forbidden, *(says for asks, says in kinds if asks.search(self.asked))]
+        return [*forbidden, *(says for asks, says in ((HOW_OFTEN, TIME), (FIGURE, DIGIT)) if asks.search(self.asked))]
 
 
 def read_question(
@@ -270,7 +269,6 @@ def read_question(
     unknown = places(named_in(" ".join(notes)))
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
-    everyday = everyday_terms(text).union(filter(is_unread, stems))
     return Question(
         text,
         forms,
@@ -284,7 +282,7 @@ def read_question(
         populations=populations,
         group=places(term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))),
         absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
-        everyday=places(everyday - valued),
+        everyday=places(everyday_terms(text).union(filter(is_unread, stems)) - valued),
         states=tuple(term_set(called) for _, called in abnormal),
         numbers=numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
         kinds=places(kind_terms(text)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -103,8 +103,13 @@ def _warns(question: Question, each: Scored) -> bool:
     """Return whether a label warns of using its medicine in the circumstances of the question's patient."""
     if each.passage.part not in {"boxed_warning", "contraindications"} or each.holds_patient is False:
         return False
-    weights = {place: question.weights[place] or 1.0 for place in question.circumstances}
-    return sum(weights[place] for place in weights.keys() & each.own) >= ANSWERS_FROM * sum(weights.values()) > 0
+    return holds_circumstances(question, each.own)
+
+
+def holds_circumstances(question: Question, held: Set[int]) -> bool:
+    """Return whether the terms ``held`` are most of those in ``circumstances``, if there are any."""
+    weights = question.weights_of(question.circumstances)
+    return sum(weights[place] for place in weights.keys() & held) >= ANSWERS_FROM * sum(weights.values()) > 0
 
 
 def _quotes(
@@ -205,9 +210,8 @@ def _with_items(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
 
 def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:
     """Return a unit with the one it leans on or limits, and with the exception that follows it."""
-    back = each.unit.leans or int(each.unit.limits)
-    before, after = placed.get(each.place - back), placed.get(each.place + 1)
-    leads = [before] if before and back and before.passage is each.passage else []
+    before, after = placed.get(each.place - each.unit.back), placed.get(each.place + 1)
+    leads = [before] if before and each.unit.back and before.passage is each.passage else []
     limits = [after] if after and after.unit.limits and after.passage is each.passage else []
     return [*leads, each, *limits]
 

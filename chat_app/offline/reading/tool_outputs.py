@@ -196,7 +196,7 @@ def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
             evidence.passages.append(EvidencePassage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
     if not cited:
         lines = (f"{name}: {value}" if name else value for name, value in _leaves(body))
-        evidence.fields.append(TitledLines(phrases.FIELDS.format(tool=tool), tuple(lines)))
+        evidence.fields.append(TitledLines(tool, tuple(lines)))
 
 
 def _is_sentence(text: str) -> bool:

@@ -73,16 +73,20 @@ class FileStore:
 
     async def expire(self) -> None:
         """Delete expired files."""
-        for row in await self._database.rows("SELECT id FROM files WHERE expires_at <= ?", (now(),)):
-            await self._remove(row["id"])
+        rows = await self._database.rows("SELECT id FROM files WHERE expires_at <= ?", (now(),))
+        if rows:
+            await self._remove(*(row["id"] for row in rows))
 
-    async def _remove(self, file_id: str) -> None:
+    async def _remove(self, *file_ids: str) -> None:
         def remove(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM vector_store_files WHERE file_id = ?", (file_id,))
-            connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
+            for file_id in file_ids:
+                connection.execute("DELETE FROM vector_store_files WHERE file_id = ?", (file_id,))
+                connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
         await self._database.run(remove)
-        await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
+        for file_id in file_ids:
+            await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
+        await self._database.purge()
 
 
 def _file(row: sqlite3.Row) -> Json:

@@ -36,7 +36,7 @@ ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body, r
 
 
 class ResponseStore:
-    """Responses in the database. Every write is on disk when its call returns."""
+    """Responses in the database. A write survives the process once its call has returned."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -125,7 +125,7 @@ class ResponseStore:
 
     async def expire(self) -> int:
         """Delete expired and surplus responses; return their number."""
-        return await self._database.write(
+        return await self._database.erase(
             "DELETE FROM responses WHERE expires_at <= ? "
             "OR id IN (SELECT id FROM responses ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
             (now(), MOST_RESPONSES),

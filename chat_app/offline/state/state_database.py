@@ -1,6 +1,6 @@
 """The server's state: one SQLite file in the data directory, used from one thread.
 
-Writes are on disk when their call returns, because the process may be killed at any time.
+A write survives the process once its call has returned, because the process may be killed at any time.
 """
 
 import asyncio
@@ -43,10 +43,16 @@ class Database:
         return await self.run(lambda connection: connection.execute(sql, values).rowcount)
 
     async def erase(self, sql: str, values: Values) -> int:
-        """Run a statement that deletes, and remove the deleted rows from the write-ahead log, too."""
+        """Run a statement that deletes, and ``purge``."""
         number = await self.write(sql, values)
-        await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        await self.purge()
         return number
+
+    async def purge(self) -> None:
+        """Remove what was deleted from the file: its words in the index, and the write-ahead log."""
+        # Only the merge of all segments removes the words: ``secure_delete`` does not reach into them.
+        await self.write("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')")
+        await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection or self.open()
@@ -74,7 +80,7 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        # Overwrites what is deleted.
+        # Overwrites deleted rows; ``purge`` does the rest.
         connection.execute("PRAGMA secure_delete = ON")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:

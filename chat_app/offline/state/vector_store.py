@@ -77,7 +77,7 @@ class VectorStoreState:
 
     async def delete(self, store_id: str) -> None:
         """Delete a store. Raises ``ApiError`` 404 for an unknown one."""
-        if not await self._database.write("DELETE FROM vector_stores WHERE id = ?", (store_id,)):
+        if not await self._database.erase("DELETE FROM vector_stores WHERE id = ?", (store_id,)):
             raise not_found("Vector store", store_id)
 
     async def add_file(self, store_id: str, added: AddFile) -> Json:
@@ -170,7 +170,7 @@ class VectorStoreState:
     async def remove_file(self, store_id: str, file_id: str) -> None:
         """Remove a file and its chunks from a store."""
         await self.file(store_id, file_id)
-        await self._database.write(
+        await self._database.erase(
             "DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id)
         )
 
