@@ -12,8 +12,13 @@ _USUAL: Final = DOSE_SECTIONS | {"indications"}
 
 
 def without_doses(found: JsonValue) -> JsonValue:
-    """Return ``found`` without labels' sections on usual use and without sentences that state an amount."""
+    """Return ``found`` without labels' sections on usual use and without sentences that state an amount.
+
+    The result of a calculation repeats the amounts of the question, and is whole.
+    """
     match found:
+        case {"calculation": _}:
+            return found
         case dict():
             return {key: without_doses(value) for key, value in found.items() if key not in _USUAL}
         case list():

@@ -82,7 +82,38 @@ def test_a_unit_that_alone_is_plausible_is_taken_and_said(value: float, unit: st
     assert f"plausible only in {unit}" in str(output.output["notes"])
 
 
-@pytest.mark.parametrize(("weight", "is_unusual"), [(300, True), (201, True), (200, False), (35, False), (30, True)])
+def pneumonia(**urea: float) -> FunctionOutput:
+    values = {"respiratory_rate": 24, "systolic": 110, "diastolic": 70, "age": 70, **urea}
+    return call("curb65", confusion=True, **{name: {"value": value, "unit": None} for name, value in values.items()})
+
+
+@pytest.mark.parametrize(
+    ("urea", "points", "assumed"),
+    [
+        ({"urea": 9}, 3, "9 is plausible only in mmol/l"),
+        ({"urea": 55}, 3, "mmol/l was assumed, and the result is the same in mg/dl"),
+        ({"urea_nitrogen": 5}, 2, "mg/dl was assumed, and the result is the same in mmol/l"),
+    ],
+)
+def test_a_unit_that_cannot_change_the_result_is_assumed(urea: dict[str, float], points: int, assumed: str) -> None:
+    output = pneumonia(**urea).output
+    assert isinstance(output, dict)
+    assert f" {points} of 5" in str(output["result"])
+    assert assumed in str(output["notes"])
+
+
+@pytest.mark.parametrize("urea", [{"urea": 18}, {"urea_nitrogen": 12}])
+def test_a_unit_that_changes_the_result_is_asked_for(urea: dict[str, float]) -> None:
+    assert needs(pneumonia(**urea)).startswith("Give the unit of Blood urea")
+
+
+def test_a_unit_is_asked_for_beside_what_is_missing() -> None:
+    asked = needs(call("curb65", urea={"value": 55, "unit": None}))
+    assert "needs: Age" in asked
+    assert "Give the unit of Blood urea" in asked
+
+
+@pytest.mark.parametrize(("weight", "is_unusual"), [(300, True), (251, True), (250, False), (35, False), (30, True)])
 def test_an_unusual_value_is_computed_with_and_remarked_on(weight: float, *, is_unusual: bool) -> None:
     given = {"age": (50, "years"), "weight": (weight, "kg"), "creatinine": (1, "mg/dl")}
     inputs = {name: {"value": value, "unit": unit} for name, (value, unit) in given.items()}

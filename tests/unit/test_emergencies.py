@@ -149,6 +149,8 @@ def test_usual_doses_are_taken_out_of_what_a_tool_found() -> None:
         "text": "Table 1\nReduce it at an eGFR below 30 mL/min.\nAlbumin below 30 g/L.",
         "label": {"warnings": ["Stop at a rash."]},
     }
+    calculated: JsonValue = {"calculation": "HAS-BLED score", "inputs": ["Alcohol excess (≥8 units a week): yes"]}
+    assert without_doses([calculated]) == [calculated]
 
 
 def test_sentences_are_also_learnt_as_questions() -> None:

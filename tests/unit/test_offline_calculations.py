@@ -238,6 +238,7 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
                 ("diabetes no, stroke yes", False, True),
                 ("diabetes: no stroke: no", False, False),
                 ("diabetes no stroke no", False, False),
+                ("non-diabetic stroke", False, True),
             )
         ),
         (
@@ -482,6 +483,11 @@ def test_a_call_that_was_made_is_not_made_again() -> None:
         ("1,3 mg", "1.3 mg"),
         ("5 ft 11 in", "71 in"),
         ("BP 110/70", "bp systolic 110 mmhg diastolic 70 mmhg"),
+        ("bp 165 sys, 70 diast", "bp systolic 165 mmhg, diastolic 70 mmhg"),
+        ("syst bp 172", "systolic 172"),
+        ("165 mmHg systolisch", "systolic 165 mmhg"),
+        ("urea 9 age 70 systolic 165", "urea 9 age 70 systolic 165"),
+        ("aged 70 systolic murmur", "aged 70 systolic murmur"),
         ("875/125 mg", "875/125 mg"),
         ("75M", "75 years m"),
         ("1.80 m", "1.80 m"),

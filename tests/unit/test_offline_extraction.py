@@ -1228,6 +1228,15 @@ def test_the_result_of_a_calculation_is_a_value_of_the_patient(rate: int, first:
     assert answer.startswith(f"adrug, renal dosing:\n\n- {doses[first]}")
 
 
+def test_a_result_leads_if_no_quote_clearly_answers() -> None:
+    result = ToolOutput("egfr", "{}", json.dumps({"calculation": "eGFR", "result": "eGFR 24 ml/min/1.73 m²"}))
+    evidence = gather([guideline("Adrug is stored in a dry place."), result])
+    answer = compose("eGFR of a woman with creatinine 2.2 mg/dl, and does adrug need a rinse?", evidence).text
+    assert answer.startswith("**eGFR**")
+    assert answer.count("**eGFR**") == 1
+    assert answer.endswith("- Adrug is stored in a dry place. [1]")
+
+
 @pytest.mark.parametrize("third", ["which is safer in liver failure?", "Welches ist besser bei Leberversagen?"])
 def test_a_follow_up_that_compares_is_about_all_medicines_before(third: str) -> None:
     turns = [

@@ -290,12 +290,16 @@ def test_a_column_of_goals_says_nothing_of_the_next_one() -> None:
         ("48", None),
         ("sats 92, 88, 90 on air", None),
         ("SpO2, 88, on zorbium", None),
-        ("BMI, 41, zorbium?", None),
         ("zorbium at 88", None),
         ("Gicht, 34. SSW", None),
         ("seit zwanzig Minuten", None),
         ("sats in the 80s", None),
         ("pt 70 kg", None),
+        ("AF 66M no other risk factors", 66),
+        ("needs size 20f chest drain", None),
+        ("asthma, repeat zorbium in 30m", None),
+        ("asthma, still wheezy 50m later", None),
+        ("walks 66m then stops", None),
     ],
 )
 def test_a_number_without_years_is_an_age_only_where_it_can_be_nothing_else(question: str, age: float | None) -> None:

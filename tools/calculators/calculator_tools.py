@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any, get_args
 
 from pydantic import BaseModel, JsonValue
@@ -41,8 +42,7 @@ def _tool(calculator: Calculator) -> FunctionTool:
         LANGUAGE.set(language)
         try:
             said = {name: translate(label) for name, label in labels.items()}
-            given, lines, notes = _checked(calculator, inputs, said)
-            return _result(calculator, calculator.calculate(given), lines, notes)
+            return _result(calculator, *_computed(calculator, inputs, said))
         except InputNeeded as needed:
             return ToolResult(data={"needs": str(needed)}, summary=Phrase(text="needs input"))
 
@@ -119,6 +119,39 @@ def label_of(schema: dict[str, Any], name: str) -> str:
     """Return the name of an input, the beginning of its description."""
     description = str(schema.get("description") or name)
     return description.partition("Also:")[0].strip().rstrip(".").replace("\n", " ")
+
+
+def _computed(
+    calculator: Calculator, inputs: dict[str, Any], labels: Mapping[str, str]
+) -> tuple[Calculated, list[str], list[str]]:
+    """Return the calculation, a line for each input and notes; a unit is assumed where every other gives the same."""
+    try:
+        given, lines, notes = _checked(calculator, inputs, labels)
+        return calculator.calculate(given), lines, notes
+    except InputNeeded:
+        without = {name: one for name, one in inputs.items() if isinstance(one, Quantity) and len(one.readings) > 1}
+        readings = product(*(one.readings for one in without.values()))
+        settled = [inputs | dict(zip(without, one, strict=True)) for one in readings]
+        outcomes = {_outcome(calculator, one, labels) for one in settled}
+        if None in outcomes or len(outcomes) > 1:
+            raise
+    calculated, lines, notes = _computed(calculator, settled[0], labels)
+    return calculated, lines, [*notes, *(_assumed(settled[0][name], labels[name]) for name in without)]
+
+
+def _outcome(calculator: Calculator, inputs: dict[str, Any], labels: Mapping[str, str]) -> object:
+    """Return what tells one result from another; None if more must be known."""
+    try:
+        calculated = calculator.calculate(_checked(calculator, inputs, labels)[0])
+    except InputNeeded:
+        return None
+    return calculated.results, calculated.interpretation, calculated.notes
+
+
+def _assumed(quantity: Quantity[Any], label: str) -> str:
+    told = "{label}: no unit was given; {unit} was assumed, and the result is the same in {units}."
+    others = (unit for unit in quantity.FACTORS if unit != quantity.unit)
+    return translate(told, label=label.partition(";")[0], unit=translate(str(quantity.unit)), units=either(others))
 
 
 def _checked(

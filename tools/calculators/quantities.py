@@ -2,7 +2,8 @@
 
 ``data/quantities.json`` lists the units of each kind, and the factor of each to the first. A value outside the range is
 a slip of the keyboard or of the unit, so the tool asks instead of computing. One outside the typical range is computed
-with and remarked on.
+with and remarked on, but a number without a unit is not read in a unit in which it is untypical if it is typical in
+another.
 """
 
 import json
@@ -51,28 +52,39 @@ class Quantity(Frozen, Generic[Unit]):
         given = f"{self.value:g} {translate(self.unit or first)}"
         return given if self.amount == self.value else f"{given} ({self.amount:.4g} {translate(first)})"
 
+    @property
+    def readings(self) -> list[Self]:
+        """The quantity in each unit that a number without a unit may have; itself if it has one."""
+        if self.unit or len(self.FACTORS) == 1 or self.USUAL:
+            return [self]
+        units = [self.model_copy(update={"unit": unit}) for unit in self.FACTORS]
+        plausible = [one for one in units if _is_within(self.PLAUSIBLE, one.amount)]
+        typical = [one for one in plausible if _is_within(self.TYPICAL, one.amount)]
+        return typical if len(typical) == 1 else plausible
+
     def checked(self, label: str) -> tuple[Self, str]:
         """Return the quantity with a unit, and a note if that was inferred or the value is unusual.
 
         Raise ``InputNeeded`` for an implausible value, and where the unit must be given.
         """
-        low, high = self.PLAUSIBLE
-        if self.unit is None and len(self.FACTORS) > 1 and not self.USUAL:
-            fitting = [unit for unit, factor in self.FACTORS.items() if low <= self.value * factor <= high]
-            if len(fitting) != 1:
-                raise InputNeeded(
-                    translate("Give the unit of {label} ({units}).", label=label, units=either(self.FACTORS))
-                )
+        if len(self.readings) != 1:
+            raise InputNeeded(translate("Give the unit of {label} ({units}).", label=label, units=either(self.FACTORS)))
+        read = self.readings[0]
+        if read is not self:
             told = "{label}: no unit was given; {value} is plausible only in {unit}."
-            note = translate(told, label=label, value=f"{self.value:g}", unit=translate(fitting[0]))
-            return self.model_copy(update={"unit": fitting[0]}), note
-        if not low <= self.amount <= high:
+            return read, translate(told, label=label, value=f"{self.value:g}", unit=translate(read.unit or ""))
+        if not _is_within(self.PLAUSIBLE, self.amount):
             told = "Check {label}: {value} is outside the accepted range of {low} to {high} {unit}."
+            low, high = self.PLAUSIBLE
             bounds = {"low": f"{low:g}", "high": f"{high:g}", "unit": translate(next(iter(self.FACTORS)))}
             raise InputNeeded(translate(told, label=label, value=self.text, **bounds))
-        if not self.TYPICAL[0] <= self.amount <= self.TYPICAL[1]:
+        if not _is_within(self.TYPICAL, self.amount):
             return self, translate("Check {label}: {value} is unusual.", label=label, value=self.text)
         return self, ""
+
+
+def _is_within(bounds: tuple[float, float], amount: float) -> bool:
+    return bounds[0] <= amount <= bounds[1]
 
 
 def _kind(

@@ -18,6 +18,7 @@ _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(
     r"\b(?:no|not|nor|without|w/o|denies|denied|never|nil|free of|negative for|ohne|kein\w*|nicht|nie|niemals|weder)\b"
 )
+_NON: Final = re.compile(r"\bnon[- ]?$")
 _CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|(?<!never )(?<!not )(?<!n't )(?:has|had)|aber|mit)\b")
 _DENIED_AFTER: Final = re.compile(
     r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
@@ -114,6 +115,8 @@ def _stated(text: str, names: Sequence[str]) -> list[bool]:
 
 
 def _denied(text: str, start: int, end: int) -> bool:
+    if _NON.search(text, 0, start):
+        return True
     joined = _ALTERNATIVES.match(text, end)
     if _DENIED_AFTER.match(text, joined.end() if joined else end):
         return True

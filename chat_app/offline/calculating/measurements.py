@@ -17,6 +17,11 @@ from tools.language.word_lists import word_list
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
 _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d/]|\.\d| ?m[cg])")
+_SIDE: Final = re.compile(
+    r"\b(?:(?P<high>syst?(?:oli(?:c|sch\w*))?)|diast(?:oli(?:c|sch\w*))?)(?:\b|(?=bp))\.?"
+    r"(?: ?(?:blood pressure|pressure|blutdruck|bp)\b)?"
+)
+"""The name of one of both pressures, also cut short."""
 _SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
 PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
 """A word for the patient, which is not a topic."""
@@ -32,10 +37,14 @@ _STONE: Final = re.compile(
     r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
 )
 _FILLERS: Final = (
-    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|right|left|ist|von|bei|rechts"
-    r"|links)\b)*"
+    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|ist|von|bei"
+    r"|rechts|links)\b)*"
 )
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
+_BEFORE_SIDE: Final = re.compile(
+    rf"(?<![\w./])(?<!age )(?<!aged )(\d{{2,3}}) ?(?:mm ?hg )?((?:sy|dia)stolic)\b"
+    rf"(?!{_FILLERS}\d| (?:murmur|dys|func|fail|impair|heart|hf)\w*)"
+)
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
 """A unit that the input does not take. ``in`` and single letters may be words, and ``hr`` in ``HR 90`` is a name."""
@@ -92,8 +101,12 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
-    words = _PRESSURE.sub(_pressure, words)
+    words = _SIDE.sub(lambda found: "systolic" if found["high"] else "diastolic", _PRESSURE.sub(_pressure, words))
     name = re.compile(rf"(?:{any_of(measured)})[+\-−]?{_FILLERS}$") if measured else None
+    words = _BEFORE_SIDE.sub(
+        lambda found: found[0] if name and name.search(words, 0, found.start()) else f"{found[2]} {found[1]} mmhg",
+        words,
+    )
     words = _AGE_AND_SEX.sub(
         lambda found: found[0] if name and name.search(words, 0, found.start()) else f"{found[1]} years ", words
     )

@@ -76,6 +76,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Seq
     last = newest if newest != question else ""
     if not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last):
         body.lead_with_pairs()
+    elif unclear:
+        body.lead_with_results()
     if evidence.on_overdose:
         body.follow_overdosage(labels)
     body.add_fields_and_quotes(question)
@@ -100,6 +102,8 @@ class _Body:
     """Whether statements on pairs lead the answer."""
     answered: bool = False
     """Whether the text so far answers; then only what answers clearly may follow."""
+    calculated: bool = False
+    """Whether the text has the results of calculations."""
     on_pair: Sequence[Quote] = ()
     """The sentences of guidelines on the pairs that are asked about."""
     beside: Selection = field(default_factory=Selection)
@@ -120,6 +124,12 @@ class _Body:
         add_pairs(self.draft, self.asked, self.evidence, warnings, aside=False)
         self.draft.quotes(self.on_pair, phrases.FROM_GUIDELINES)
         self.answered = self.draft.text != self.opening
+
+    def lead_with_results(self) -> None:
+        """Add the results of calculations before quotes that do not clearly answer."""
+        if self.evidence.results:
+            self._add_calculations()
+            self.opening = self.draft.text
 
     def follow_overdosage(self, labels: Sequence[EvidencePassage]) -> None:
         """Choose the quotes that may follow Overdosage sections."""
@@ -156,10 +166,16 @@ class _Body:
         """Add results of calculations; where nothing else was added, members of a class, or that nothing was found."""
         if self.draft.text == self.opening:
             add_class_members(self.draft, self.evidence)
-        # The result of a calculation does not answer what else was asked, so it comes after the quotes.
+        # The result of a calculation does not answer what else was asked, so it comes after quotes that do.
+        if not self.calculated:
+            self._add_calculations()
+        nothing = self.draft.text == self.opening and not (offers or self.evidence.calculations)
+        say_empty_handed(self.draft, self.evidence, nothing=nothing)
+
+    def _add_calculations(self) -> None:
         for calculated in self.evidence.calculations:
             add_titled(self.draft, calculated)
-        say_empty_handed(self.draft, self.evidence, nothing=self.draft.text == self.opening and not offers)
+        self.calculated = True
 
     @property
     def _labels_tell(self) -> bool:

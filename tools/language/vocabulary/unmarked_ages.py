@@ -1,4 +1,4 @@
-"""Finds a patient's age that is stated without "years" or "old": "confused, 88, on zolpidem", "in her 80s"."""
+"""Finds a patient's age that is stated without "years": "confused, 88, on zolpidem", "in her 80s", "AF 66M"."""
 
 import re
 from collections.abc import Iterator
@@ -37,6 +37,18 @@ _MEASURES: Final = re.compile(
 )
 _STEP: Final = 5
 """Usual strengths of tablets are multiples of this number."""
+_WITH_SEX: Final = re.compile(
+    r"(?<![\w.])(?<![x×*/–-])(?<![x×*] )(?P<number>1[89]|[2-9]\d|10[0-5])-?(?P<sex>[mf])\b(?![/²^]|\.\d)"
+    r"(?!\W*(?:ago|apart|away|later|long|from|after|before|since|post|per|at|in|interval|follow|wait|delay|mark|review"
+    r"|distance|walk|run|sprint|swim|lengths?|units?|(?:\w+ )?(?:cath\w*|drain|foley|tube|sheath|cannula|gauge))\b)"
+)
+"""An age with the letter of the sex; ``m`` is no unit of time or length, nor ``f`` one of temperature or gauge."""
+_MOTION: Final = re.compile(
+    r"(?:(?:walk|swim|jog|run|cycl|climb|last|wait|manag)\w*|ran|swam|distance|range|duration|temp\w*|fever|pyrexia|size)"
+)
+_NO_GAUGE: Final = range(35, 95)
+"""Numbers above the gauges of catheters and below the temperatures of patients in degrees Fahrenheit."""
+_MONTHS: Final = 6
 
 
 class UnmarkedAge(NamedTuple):
@@ -55,6 +67,9 @@ def unmarked_ages(folded: str) -> Iterator[UnmarkedAge]:
     for match in _ITEM.finditer(folded):
         if _is_age(folded, match):
             yield UnmarkedAge(int(match["number"]), match.span("number"))
+    for match in _WITH_SEX.finditer(folded):
+        if _has_sex(folded[: match.start()], int(match["number"]), match["sex"]):
+            yield UnmarkedAge(int(match["number"]), match.span())
 
 
 def _is_age(text: str, match: re.Match[str]) -> bool:
@@ -71,3 +86,15 @@ def _is_age(text: str, match: re.Match[str]) -> bool:
     if last is None:
         return first is not None and not any(is_function_word(first[1], language) for language in LANGUAGES)
     return match["stop"] is None and is_ordinary(last[1]) and not _MEASURES.fullmatch(last[1])
+
+
+def _has_sex(before: str, number: int, sex: str) -> bool:
+    """Return whether the letter after a number is a sex, by the word before it: "AF 66M", but "walks 50m", "in 30m".
+
+    After an ordinary word, a round number may be minutes, metres or months, and one out of the range a gauge.
+    """
+    last = _LAST_WORD.search(before)
+    if last is None or not before.endswith((last[1], f"{last[1]} ")):
+        return True
+    is_round = not (number % _STEP and number % _MONTHS) if sex == "m" else number not in _NO_GAUGE
+    return not (_MOTION.fullmatch(last[1]) or (is_round and is_ordinary(last[1])))
