@@ -111,3 +111,10 @@ def test_a_complaint_in_everyday_words_describes_the_patient(told: str, word: st
     assert [asked.forms[place][0] for place in asked.circumstances] == [term_set(word)]
     assert "warnings" in asked.searched_sections
     assert not asked.sections
+
+
+@pytest.mark.parametrize("text", ["The foot examination is done once a year.", "Die Fußuntersuchung erfolgt jährlich."])
+def test_a_word_with_a_sharp_s_keeps_its_translation(text: str) -> None:
+    known = [WeightedTerm("fußuntersuchung", 5.0, ("foot examination",)), WeightedTerm("diabet", 1.0)]
+    question = read_question("Fußuntersuchung bei Diabetes wie oft", known)
+    assert question.held(term_set(text)) == {0}

@@ -255,17 +255,17 @@ def read_question(
         classes: Pairs of a medicine's name and a class that it belongs to.
         notes: Notes of the drug search on medicines that it does not have.
     """
-    told = {term.term: term for term in known}
+    # Values are left out of a text without ß, but the searches keep it, as do German documents.
+    told = {term.term.casefold(): term for term in known}
     stems = _asked_stems(text, told)
 
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    also = [told[stem].also if stem in told else () for stem in stems]
+    also = [(*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems]
     asked, populations = in_all_words(text, also)
     forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in zip(stems, also, strict=True))
-    named = _stems_of(subjects)
-    unknown = places(named_in(" ".join(notes)))
+    named, unknown = _stems_of(subjects), places(named_in(" ".join(notes)))
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
     everyday = everyday_terms(text).union(filter(is_unread, stems))
