@@ -7,7 +7,11 @@ from tools.drug_database.names.overdosage_wording import dose_clauses
 
 @pytest.mark.parametrize(
     "question",
-    ["Anaphylaxie: Adrenalin i.m. wieviel?", "Overdose. Adrenalin i. m. dose?", "Anaphylaxie, z.B. Adrenalin s.c. wieviel"],
+    [
+        "Anaphylaxie: Adrenalin i.m. wieviel?",
+        "Overdose. Adrenalin i. m. dose?",
+        "Reaktion: z.B. Adrenalin s.c. wieviel",
+    ],
 )
 def test_the_full_stops_of_an_abbreviation_end_no_clause(question: str) -> None:
     assert "Adrenalin" in next(iter(dose_clauses(question)))
