@@ -262,9 +262,9 @@ def read_question(
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    also = [(*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems]
-    asked, populations = in_all_words(text, also)
-    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in zip(stems, also, strict=True))
+    also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
+    asked, populations = in_all_words(text, also.values())
+    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
     named, unknown = _stems_of(subjects), places(named_in(" ".join(notes)))
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
@@ -284,7 +284,7 @@ def read_question(
         absent=absence(text).denied.difference(*named),
         everyday=places(everyday - valued),
         states=tuple(term_set(called) for _, called in abnormal),
-        numbers=numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
+        numbers=numbers_beside(text, also) | {stem: NEVER for stem in valued if len(stem) == 1},
         kinds=places(kind_terms(text)),
         inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
     )

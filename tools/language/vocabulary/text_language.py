@@ -60,7 +60,7 @@ def _told_language(text: str) -> Language | None:
     """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None if there is no clear lead.
 
     Inside a Spanish sentence, words with a capital are names and do not count. Words in capitals are abbreviations.
-    Names and Latin are clinical words of English, so these only count beside ordinary ones, and where none clearly lead.
+    Clinical English words may be names or Latin. They count beside ordinary ones, unless another language leads.
     """
     written = with_spanish_and(text.lower() if text.isupper() else text, _TELLS_SPANISH)
     first, *others = _WORD.findall(written)[:100] or [""]
