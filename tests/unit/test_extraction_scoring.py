@@ -7,6 +7,7 @@ from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
+from tools.language.terms import term
 
 ZORBIN = "Zorbin is given for hallux gout in adults."
 
@@ -111,3 +112,18 @@ def test_a_complaint_in_everyday_words_describes_the_patient(told: str, word: st
     assert [asked.forms[place][0] for place in asked.circumstances] == [term_set(word)]
     assert "warnings" in asked.searched_sections
     assert not asked.sections
+
+
+@pytest.mark.parametrize("text", ["The foot examination is done once a year.", "Die Fußuntersuchung erfolgt jährlich."])
+def test_a_word_with_a_sharp_s_keeps_its_translation(text: str) -> None:
+    known = [WeightedTerm("fußuntersuchung", 5.0, ("foot examination",)), WeightedTerm("diabet", 1.0)]
+    question = read_question("Fußuntersuchung bei Diabetes wie oft", known)
+    assert question.held(term_set(text)) == {0}
+
+
+@pytest.mark.parametrize("text", ["Step 3: low dose", "Stufe 3: niedrige Dosis"])
+def test_a_number_counts_beside_the_translation_of_the_word_before_it(text: str) -> None:
+    known = [WeightedTerm(term("stufe"), 1.0, ("step", "stage")), WeightedTerm("3", 1.0)]
+    question = read_question("Asthma Stufe 3", known)
+    assert "3" in question.said_in(text)
+    assert "3" not in question.said_in("Step 1 for 3 weeks")

@@ -121,7 +121,16 @@ def test_most_medicines_are_told_by_their_endings() -> None:
         ("Wells PE pulse 110, previous DVT", "en"),
         ("Apixaban 2.5 vs 5 mg: 81 yo, 58 kg, creatinine 1.2 mg/dL in AF", "en"),
         ("COPD 81 yo, HTN", "en"),
+        ("Omeprazol bei Zollinger-Ellison", "de"),
+        ("Pat. schwanger, nimmt Ramipril", "de"),
+        ("Vancomycin Talspiegel", "de"),
     ],
 )
 def test_names_of_scores_and_abbreviations_tell_no_language(question: str, language: Language) -> None:
     assert language_of_questions(question) == language
+
+
+@pytest.mark.parametrize("fragment", ["QT?", "heparin?", "Delirium tremens"])
+def test_a_fragment_takes_the_language_of_the_question_before(fragment: str) -> None:
+    assert language_of_questions(fragment, "Wie hoch ist die Dosis?") == "de"
+    assert language_of_questions(fragment) == "en"

@@ -1020,7 +1020,7 @@ def test_a_question_of_names_alone_is_about_the_pair_in_any_language(question: s
         ("dose tramadol con warfarina", "tramadol", "warfarin"),
         ("dose tramadol con litio", "tramadol", "lithium"),
         ("dose Diltiazem unter Betablockern", "diltiazem", "Beta blocker"),
-        ("dose zu Metronidazol", "metronidazole", "Alcohol"),
+        ("Dosis zu Metronidazol", "metronidazole", "Alcohol"),
     ],
 )
 def test_a_name_in_another_language_tells_that_both_are_taken(question: str, medicine: str, other: str) -> None:

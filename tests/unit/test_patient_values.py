@@ -211,6 +211,11 @@ def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, e
         ("corrected calcium 3.1 mmol/L", [("corrected calcium", "hypercalcemia")]),
         ("calcium 9.4 mg/dL", []),
         ("Hb 78 g/L", [("hb", "anemia")]),
+        (
+            "RR 195/100, Kopfschmerz",
+            [("rr", "severe hypertension"), ("rr", "hypertensive emergency"), ("rr", "stage 2 hypertension")],
+        ),
+        ("RR 24, SpO2 97 %", [("rr", "tachypnea")]),
     ],
 )
 def test_a_value_outside_its_range_is_named(question: str, called: list[tuple[str, str]]) -> None:

@@ -9,7 +9,7 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
 from tools.drug_database.query_expander import QueryExpander
-from tools.language.query_expansion import Expansion
+from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.question_words import asked_terms, telling
 
 BETA2 = "beta2-Adrenergic Agonist [EPC]"
@@ -212,6 +212,19 @@ def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> N
 )
 def test_interrogatives_are_not_searched_for(question: str, searched: tuple[str, ...]) -> None:
     assert asked_terms(question, EXPANDER.expand(question)) == searched
+
+
+@pytest.mark.parametrize(
+    ("question", "searched"),
+    [
+        ("warfarin i.v. 5 mg/kg/h", ("warfarin", "5", "mg", "kg")),
+        ("V. a. warfarin 2 h", ("warfarin", "2")),
+        ("3 l/d warfarin", ("3", "warfarin")),
+        ("vitamin K, hepatitis A/B, V", ("vitamin", "k", "hepat", "b", "v")),
+    ],
+)
+def test_letters_of_abbreviations_and_units_are_not_searched_for(question: str, searched: tuple[str, ...]) -> None:
+    assert asked_terms(question, QueryExpansion()) == searched
 
 
 def test_the_parts_of_contractions_are_not_searched_for() -> None:

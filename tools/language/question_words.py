@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import Final
 
+from tools.language.figures import UNITS
 from tools.language.folding import without_accents
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.terms import Weight, terms
@@ -20,6 +21,12 @@ _FIRST_LINE_SHARE = 0.3
 of the right disease; with none, the sentences that do say "first line" are missed."""
 _CONTRACTION = re.compile(r"\w+n['’]t\b|(?<=\w)['’](?:s|d|m|re|ve|ll)\b", re.IGNORECASE)
 """Negated verbs and endings after an apostrophe, which are left out because their parts would look like words."""
+_OF_UNIT = f"[dL{''.join(sorted(unit for unit in UNITS if len(unit) == 1 and unit.isalpha()))}]"
+_LETTERS = re.compile(
+    r"\b[^\W\d_]\.(?:[^\W\d_]\b\.?)+|\b[^\W\d_]\.(?: [^\W\d_]\.)+"
+    rf"|(?<=\d ){_OF_UNIT}\b(?:/{_OF_UNIT}\b)?|(?<=[^\W\d_]{{2}}/){_OF_UNIT}\b"
+)
+"""Letters of an abbreviation with full stops ("i.v.") or a unit ("2 h"): no words, though table cells may have them."""
 _FUNCTION_WORDS = 300
 """Number of the most frequent German or Spanish words, which are only searched for by their translation."""
 _EVERYDAY_WORDS = 1_500
@@ -65,7 +72,7 @@ def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:
     """
     left_out = _frequent(expansion, _FUNCTION_WORDS)
     plain = _INTERROGATIVE.sub(" ", with_spanish_and(question, " "))
-    words = re.findall(r"[^\W_]+", _CONTRACTION.sub(" ", plain))
+    words = re.findall(r"[^\W_]+", _LETTERS.sub(" ", _CONTRACTION.sub(" ", plain)))
     return tuple(terms(" ".join(word for word in words if without_accents(word) not in left_out)))
 
 
@@ -106,7 +113,7 @@ def everyday_terms(question: str) -> frozenset[str]:
     """Return the terms of ``question`` whose words are among the most frequent of its language."""
     known = ranks(language_of(question))
     everyday = (word for word in re.findall(r"[^\W_]+", question.lower()) if word in known)
-    return frozenset(term for word in everyday if known[word] <= _EVERYDAY_WORDS for term in terms(word))
+    return frozenset(term for word in everyday if known[word] <= _EVERYDAY_WORDS for term in terms(word.casefold()))
 
 
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:

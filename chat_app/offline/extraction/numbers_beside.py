@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tools.language.figures import figures
@@ -20,20 +21,20 @@ _STEM_LETTERS: Final = 3
 """Number of first letters by which a word beside a number is recognized in its other forms."""
 
 
-def numbers_beside(text: str, stems: frozenset[str]) -> dict[str, re.Pattern[str]]:
+def numbers_beside(text: str, also: Mapping[str, Sequence[str]]) -> dict[str, re.Pattern[str]]:
     """Return a pattern for each number of ``text`` that must be beside its neighbour to count as held.
 
     These are single digits that follow the word they belong to, and the two parts of a pair such as a blood pressure.
-    Other numbers, as in "for 3 months", count wherever they are.
+    Other numbers, as in "for 3 months", count wherever they are. ``also`` has other words for each stem of ``text``.
     """
     found: dict[str, re.Pattern[str]] = {}
     for match in _DIGIT.finditer(text):
-        if match["number"] in stems and _belongs(match):
-            after = rf"|{match['number']}\W{{1,3}}{_in_any_form(match['after'])}" if match["after"] else ""
-            pattern = rf"\b(?:{_in_any_form(match['before'])}\W{{1,3}}{match['number']}\b{after})"
+        if match["number"] in also and _belongs(match):
+            after = rf"|{match['number']}\W{{1,3}}{_in_any_form(match['after'], also)}" if match["after"] else ""
+            pattern = rf"\b(?:{_in_any_form(match['before'], also)}\W{{1,3}}{match['number']}\b{after})"
             found[match["number"]] = re.compile(pattern, re.IGNORECASE)
     for pair in _PAIR.finditer(text):
-        found |= dict.fromkeys(stems & set(pair.groups()), re.compile(rf"\b{pair[1]} ?/ ?{pair[2]}\b"))
+        found |= dict.fromkeys(also.keys() & set(pair.groups()), re.compile(rf"\b{pair[1]} ?/ ?{pair[2]}\b"))
     return found
 
 
@@ -60,6 +61,9 @@ def _kinds(text: str) -> list[re.Match[str]]:
     return [match for match in _DIGIT.finditer(text) if not KINDS.isdisjoint(term_set(match["before"]))]
 
 
-def _in_any_form(word: str) -> str:
-    """Return a pattern for ``word`` in any of its forms."""
-    return rf"{word}\b" if word.isdecimal() else rf"{re.escape(word[:_STEM_LETTERS])}\w*"
+def _in_any_form(word: str, also: Mapping[str, Sequence[str]]) -> str:
+    """Return a pattern for ``word`` and its translations in any of their forms."""
+    if word.isdecimal():
+        return rf"{word}\b"
+    words = (word, *(other for stem in term_set(word) for other in also.get(stem, ()) if other.isalpha()))
+    return rf"(?:{'|'.join(re.escape(one[:_STEM_LETTERS]) for one in words)})\w*"

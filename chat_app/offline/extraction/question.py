@@ -254,19 +254,18 @@ def read_question(
         classes: Pairs of a medicine's name and a class that it belongs to.
         notes: Notes of the drug search on medicines that it does not have.
     """
-    told = {term.term: term for term in known}
+    # Values are left out of a text without ß, but the searches keep it, as do German documents.
+    told = {term.term.casefold(): term for term in known}
     stems = _asked_stems(text, told)
 
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    named = _stems_of(subjects)
+    named, unknown = _stems_of(subjects), places(named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
-    also = [told[stem].also if stem in told else () for stem in stems]
-    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in zip(stems, also, strict=True))
-    meant = [others for stem, others in zip(stems, also, strict=True) if stem not in denied]
-    asked, populations = in_all_words(text, meant)
-    unknown = places(named_in(" ".join(notes)))
+    also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
+    asked, populations = in_all_words(text, [others for stem, others in also.items() if stem not in denied])
+    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
     return Question(
@@ -284,7 +283,7 @@ def read_question(
         absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
         everyday=places(everyday_terms(text).union(filter(is_unread, stems)) - valued),
         states=tuple(term_set(called) for _, called in abnormal),
-        numbers=numbers_beside(text, frozenset(stems)) | {stem: NEVER for stem in valued if len(stem) == 1},
+        numbers=numbers_beside(text, also) | {stem: NEVER for stem in valued if len(stem) == 1},
         kinds=places(kind_terms(text)),
         inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
     )

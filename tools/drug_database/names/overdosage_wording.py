@@ -15,7 +15,8 @@ _WORDS: Final[dict[str, list[str]]] = json.loads((DATA / "overdosage_words.json"
 _DOSE: Final = re.compile(
     r"\bdos(?:e|ing|age|is)|[\w-](?<!über|obre)(?<!ueber)dosis|\bhow (?:much|many)|\bwie ?viel|\bcuánt", re.IGNORECASE
 )
-_CLAUSE: Final = re.compile(r"[,;:?!()]|\.(?!\d)")
+_CLAUSE: Final = re.compile(r"[,;:?!()]|(?<!\b\w\.\w)(?<!\b\w\. \w)\.(?!\d|(?<=\b\w\.)(?:\w\b| \w\.))")
+"""A mark between clauses; the full stops of "i.m." and "z. B." are none."""
 
 
 def _any(*kinds: str) -> str:

@@ -13,7 +13,7 @@ from tools.language.vocabulary.clinical_vocabulary import (
     is_english,
     translations,
 )
-from tools.language.vocabulary.common_words import LANGUAGES, Language, frequency
+from tools.language.vocabulary.common_words import Language, frequency
 from tools.language.word_lists import word_entries
 
 _WORD: Final = re.compile(r"\b[^\W\d_]{2,}\b")
@@ -60,21 +60,25 @@ def _told_language(text: str) -> Language | None:
     """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None if there is no clear lead.
 
     Inside a Spanish sentence, words with a capital are names and do not count. Words in capitals are abbreviations.
+    Clinical English words may be names or Latin. They count beside ordinary ones, unless another language leads.
     """
     written = with_spanish_and(text.lower() if text.isupper() else text, _TELLS_SPANISH)
     first, *others = _WORD.findall(written)[:100] or [""]
     spanish = [first, *(word for word in others if not word.istitle())]
+    words = [first, *others]
     likely: dict[Language, float] = {
-        name: _likelihood(spanish if name == "es" else [first, *others], name) for name in LANGUAGES
-    }
+        "en": _likelihood(words, "en", clinical=0.0), "de": _likelihood(words, "de"), "es": _likelihood(spanish, "es")
+    }  # fmt: skip
+    if 0 < likely["en"] > max(likely["de"], likely["es"]) - _LEAD:
+        likely["en"] = _likelihood(words, "en")
     best, second, *_ = sorted(likely, key=lambda language: -likely[language])
     return best if likely[best] > likely[second] + _LEAD else None
 
 
-def _likelihood(words: list[str], language: Language) -> float:
-    clinical = (_CLINICAL if language in _clinical_in(word) else 0.0 for word in words)
+def _likelihood(words: list[str], language: Language, clinical: float = _CLINICAL) -> float:
+    known = (clinical if language in _clinical_in(word) else 0.0 for word in words)
     ordinary = (0.0 if word.isupper() else frequency(word.lower(), language) for word in words)
-    return sum(map(max, ordinary, clinical))
+    return sum(map(max, ordinary, known))
 
 
 def _clinical_in(written: str) -> list[Language]:
