@@ -8,6 +8,7 @@ import pytest
 
 from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_parts import asks_for_another
 from chat_app.offline.phrases import CLOSEST, said
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import WeightedTerm
@@ -94,6 +95,38 @@ def test_a_medicine_to_avoid_in_the_patient_is_none_to_give() -> None:
         given = answer(f"hypertension crisis, {patient}, which drug?", passage)
         assert "Zorbistatin" not in given[: given.index("Verapamil")]
     assert "Zorbistatin" in answer("which drug should be avoided in a hypertension crisis in plaxia?", passage)
+
+
+@pytest.mark.parametrize(
+    ("question", "another"),
+    [
+        ("pregnant on lisinopril, switch to?", True),
+        ("metformin at its maximum, what next?", True),
+        ("ramipril cough, what instead?", True),
+        ("Alternativen zu Ramipril?", True),
+        ("alternatives?", True),
+        ("can she have verapamil instead?", False),
+        ("what about verapamil instead?", False),
+        ("verapamil instead of ramipril?", False),
+        ("is apixaban an alternative to warfarin?", False),
+        ("verapamil, alternative dosing?", False),
+        ("dose of verapamil", False),
+    ],
+)
+def test_a_question_asks_for_another_medicine_than_it_names(question: str, another: bool) -> None:
+    assert asks_for_another(question) == another
+
+
+def test_another_medicine_is_not_answered_with_statements_on_the_present_one() -> None:
+    present = "Zorbistatin is the usual treatment of plaxia."
+    other = "In plaxia verapamil is given to adults with a cough."
+    label = {"indications": ["Zorbistatin is indicated for plaxia."]}
+    given = answer("plaxia, cough on zorbistatin, what instead?", present, other, **label)
+    assert given.index(other) < given.find(present) % len(given)
+    assert label["indications"][0] not in given
+    alone = answer("plaxia, cough on zorbistatin, what instead?", present)
+    assert alone.startswith(CLOSEST_EN)
+    assert present in alone
 
 
 def test_a_sentence_on_those_without_a_condition_does_not_answer_for_those_with_it() -> None:

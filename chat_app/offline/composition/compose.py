@@ -268,7 +268,8 @@ def _read(
         classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
-    return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
+    named = () if asked.present else evidence.named
+    return asked, [passage for record in named for passage in label_passages(record, language)]
 
 
 def _adds(quote: Scored, asked: Question, *, silent: bool) -> bool:

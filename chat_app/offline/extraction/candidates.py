@@ -230,6 +230,14 @@ def _is_avoided(question: Question, unit: Unit) -> bool:
     return question.names_group(avoided) or bool(held - question.everyday)
 
 
+def is_on_present(question: Question, unit: Unit) -> bool:
+    """Return whether another medicine is asked for, and a unit names only the patient's."""
+    known = frozenset[str]().union(*question.present)
+    words = unit.text.split()
+    others = [word for word in words if not term_set(word) & known]
+    return len(others) < len(words) and not label_terms().names_any(" ".join(others))
+
+
 def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassage, above: str) -> bool:
     """Return whether a unit is about other patients; for a child, that includes a dose not stated for children."""
     patients = PATIENTS_OF.get(passage.part, frozenset())

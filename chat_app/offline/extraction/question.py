@@ -25,7 +25,14 @@ from chat_app.offline.extraction.answer_kinds import (
 )
 from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, tells_onset, words_of_use
 from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
-from chat_app.offline.extraction.question_parts import in_all_words, is_unread, named_in, related_words, sections_in
+from chat_app.offline.extraction.question_parts import (
+    asks_for_another,
+    in_all_words,
+    is_unread,
+    named_in,
+    related_words,
+    sections_in,
+)
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
@@ -64,6 +71,8 @@ class Question:
     """The weight of each term in the whole library, if the search gave one."""
     related: Mapping[str, Sequence[tuple[frozenset[str], int]]]
     """For each stem the related words and phrases that contain it, each with the term to which it is related."""
+    present: tuple[frozenset[str], ...] = ()
+    """The names and classes of the patient's medicines if another one is asked for; then they are no ``subjects``."""
     asked: str = ""
     """The text with the synonyms and translations of its words; it tells the kind of answer."""
     subjects: tuple[frozenset[str], ...] = ()
@@ -217,7 +226,7 @@ class Question:
     @cached_property
     def asks_medicine(self) -> bool:
         """Return whether the question asks for a medicine and names none."""
-        return not self.medicines and ASKS_FOR_MEDICINE.search(self.asked) is not None
+        return bool(self.present) or (not self.medicines and ASKS_FOR_MEDICINE.search(self.asked) is not None)
 
     @property
     def asks_kind(self) -> bool:
@@ -261,7 +270,10 @@ def read_question(
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    named, unknown = _stems_of(subjects), places(named_in(" ".join(notes)))
+    named = _stems_of(subjects)
+    present = named if asks_for_another(newest or text) else ()
+    named = () if present else named
+    unknown = places(named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
     asked, populations = in_all_words(text, [others for stem, others in also.items() if stem not in denied])
@@ -275,7 +287,8 @@ def read_question(
         related=related_words(stems, forms, classes, unknown, told),
         asked=asked,
         subjects=named,
-        medicines=_stems_of(medicines),
+        medicines=() if present else _stems_of(medicines),
+        present=present,
         unknown=unknown,
         sections=sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations=populations,

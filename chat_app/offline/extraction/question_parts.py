@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.reading.evidence import WeightedTerm
+from tools.drug_database.labels.label_terms import label_terms
 from tools.language.quotable_units import term_set
 from tools.language.vocabulary.absence import stated
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import value_names
 from tools.language.vocabulary.populations import YOUNG, Population, populations_asked
 from tools.language.vocabulary.related_words import related_forms
+
+_ANOTHER: Final = re.compile(
+    r"\balternativ(?:es?|en?|as?)\b(?! (?:form|rout|dos|nam|brand|way)\w*)|\b(?:what|which)(?: \w+){0,2} else\b"
+    r"|\b(?:what|which) (?:now|next)\b|\bnext (?:step|line|drug|agent|choice|option)|\b(?:second|third)[- ]line\b"
+    r"|\badd[- ]on\b|\badd what\b|\bwhat (?:to|(?:should|do|can|could) \w+) add\b|\bals nächstes\b"
+    r"|\bwas (?:sonst|dazu)\b"
+    r"|\b(?:switch|chang|replac|swap)\w*(?: \w+){0,3}? (?:to|with|by|for)(?: what)?\W*$|\bumstellen auf(?: was)?\W*$",
+    re.IGNORECASE,
+)
+_INSTEAD: Final = re.compile(r"\binstead\b(?! of)|\bstattdessen\b|\ben su lugar\b", re.IGNORECASE)
+_OPEN: Final = re.compile(r"\b(?:what|which|welche\w*|was|qu[eé]|cu[aá]l\w*)\b(?! about)", re.IGNORECASE)
+_YES_OR_NO: Final = re.compile(
+    r"^\W*(?:is|are|can|could|should|would|may|do|does|ist|sind|kann|soll\w*|darf|es|son|puede\w*)\b", re.IGNORECASE
+)
+
+
+def asks_for_another(question: str) -> bool:
+    """Return whether ``question`` asks for a medicine other than those of the patient: "on lisinopril, switch to?".
+
+    "Can she have verapamil instead?" names the other one.
+    """
+    named, is_open = label_terms().members_in(question), _OPEN.search(question) is not None
+    if not named or is_open:
+        return len(named) < 2 and bool(_ANOTHER.search(question) or _INSTEAD.search(question))
+    return len(named) < 2 and not _YES_OR_NO.match(question) and _ANOTHER.search(question) is not None
 
 
 def in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:

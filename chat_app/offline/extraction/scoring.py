@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from chat_app.offline.extraction.candidates import (
     Candidate,
     fits_and_misfits,
+    is_on_present,
     missed_terms,
     names_any,
     names_others,
@@ -99,7 +100,7 @@ class Scored(Candidate):
     """Whether it may answer, and does not only mention the subject."""
     score: float
     is_aside: bool
-    """Whether it is about none of the drugs that the question names."""
+    """Whether it is about none of the drugs that the question names, or only about one that is to be replaced."""
     fits: bool
     """Whether it gives bounds, and the patient's values fit them."""
 
@@ -117,12 +118,13 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     shares = _shares(_with_less_inherited(question, _judging_weights(question, candidates, rarity)))
     found: list[Scored] = []
     for each in candidates:
-        is_aside, is_reverse = each.place in others, directions[each.place] < 0
+        is_other, is_reverse = each.place in others, directions[each.place] < 0
+        is_aside = is_other or is_on_present(question, each.unit)
         unknown_missing = bool(question.unknown) and question.unknown.isdisjoint(each.all_held | each.near)
         if (
             each.place in misfits
             or (is_reverse and 1 in directions)
-            or ((unknown_missing or is_aside) and names_any(each.unit))
+            or ((unknown_missing or is_other) and names_any(each.unit))
         ):
             continue
         previous = candidates[each.place - 1] if each.place else None

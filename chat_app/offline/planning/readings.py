@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_app.offline.composition.compose import is_answered, share_of_newest
+from chat_app.offline.extraction.question_parts import asks_for_another
 from chat_app.offline.planning.followup_signs import is_everyday
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import ToolOutput
@@ -69,10 +70,11 @@ def _closest(question: str, tried: Sequence[Tried]) -> Tried:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
     It is the one with the quote that holds most of the last words, of equal ones the first. If none holds
-    any, it is the one that takes only the subject from the question before.
+    any, it is the one that takes only the subject from the question before; the first where another medicine is asked
+    for, which all of the question before is needed to choose.
     """
     shares = [share_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
-    if any(shares):
+    if any(shares) or asks_for_another(question):
         return tried[shares.index(max(shares))]
     completed, own = set(terms(tried[0][0])), set(terms(question))
     return next((each for each in tried[1:] if own < set(terms(each[0])) <= completed), tried[0])
