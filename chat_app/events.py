@@ -307,6 +307,16 @@ class UnsupportedStatement(Frozen):
     details: tuple[str, ...] = ()
     """The figures and names that the passages do not have."""
 
+    @property
+    def marks(self) -> str:
+        """Its citations, such as ``[1][2]``."""
+        return "".join(f"[{number}]" for number in self.numbers)
+
+    @property
+    def missing(self) -> str:
+        """Its details, in brackets after a space."""
+        return f" ({', '.join(self.details)})" if self.details else ""
+
 
 class StatementsChecked(Frozen):
     """Comes once the text has ended, when a cited statement was not found in its source."""

@@ -19,13 +19,12 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, AuditDetails, AuditLog, AuditSink, client_address
 from chat_app.batches import Batches
 from chat_app.data_protection import append_private, file_lock
-from chat_app.database.database_engine import in_transaction, lock_database
+from chat_app.database.database_engine import DATABASE_ERRORS, in_transaction, lock_database
 from chat_app.errors import AuditUnavailable
 from tools.types import Frozen
 
@@ -191,7 +190,7 @@ class DatabaseAuditLog(AuditLog):
         try:
             async with asyncio.timeout(_SECONDS):
                 await in_transaction(self.engine, partial(_append, entries=entries))
-        except (SQLAlchemyError, OSError, TimeoutError) as error:
+        except DATABASE_ERRORS as error:
             logger.warning("The audit log waits for the database: %s", type(error).__name__)
             return False
         return True

@@ -21,7 +21,6 @@ from chat_app.events import (
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
-    UnsupportedStatement,
     event_json,
 )
 
@@ -84,8 +83,8 @@ class Plain:
             case RunItemStreamEvent():
                 self._item(event)
             case StatementsChecked():
-                for statement in event.unsupported:
-                    self._note(unsupported_line(statement))
+                for found in event.unsupported:
+                    self._note(f"Not found in its source {found.marks}: “{found.text}”{found.missing}")
             case ReferencesReady():
                 self._write(f"\n\nReferences\n{self._reference_list(event.references)}")
             case TurnEnded():
@@ -130,13 +129,6 @@ class Plain:
         if event.outcome.kind != "completed":
             typer.secho(f"asclepius: {event.outcome.message}", err=True)
         typer.secho(f'· To go on: asclepius ask --session {self._conversation_id} "…"', err=True, dim=True)
-
-
-def unsupported_line(statement: UnsupportedStatement) -> str:
-    """Return a line such as ``Not found in its source [1]: “Statement.” (15 mg)``."""
-    numbers = "".join(f"[{number}]" for number in statement.numbers)
-    details = f" ({', '.join(statement.details)})" if statement.details else ""
-    return f"Not found in its source {numbers}: “{statement.text}”{details}"
 
 
 def reference_line(reference: Reference) -> str:

@@ -117,9 +117,7 @@ def _storage(settings: Settings) -> Checked:
 
 
 async def _history(settings: Settings) -> Checked:
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from chat_app.database.database_engine import configured_url, database_engine
+    from chat_app.database.database_engine import DATABASE_ERRORS, configured_url, database_engine
     from chat_app.database.migrations import schema_problems
 
     given, file = settings.storage.database_url, settings.storage.data_dir / "history.sqlite3"
@@ -129,7 +127,7 @@ async def _history(settings: Settings) -> Checked:
     try:
         async with asyncio.timeout(_SECONDS):
             problems = await schema_problems(engine)
-    except (SQLAlchemyError, OSError, TimeoutError) as error:
+    except DATABASE_ERRORS as error:
         problems = [f"The database does not answer ({type(error).__name__}): check DATABASE_URL and the server."]
     finally:
         await engine.dispose()

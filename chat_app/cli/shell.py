@@ -185,14 +185,13 @@ def opened_content() -> AbstractAsyncContextManager[Content]:
 @asynccontextmanager
 async def opened_database(what: str, loaded: Settings) -> AsyncGenerator[AsyncEngine, None]:
     """Open the database of history and audit log to read ``what``. Raises ``ConfigurationError``."""
-    from sqlalchemy.exc import SQLAlchemyError
-
+    from chat_app.database.database_engine import DATABASE_ERRORS
     from chat_app.database.migrations import migrated_database
 
     try:
         async with migrated_database(loaded) as engine:
             yield engine
-    except (SQLAlchemyError, OSError) as error:
+    except DATABASE_ERRORS as error:
         raise ConfigurationError(
             f"The {what} cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
         ) from None

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from chat_app.errors import ConfigurationError
@@ -34,6 +34,8 @@ _DRIVERS: Final = {
     "postgresql": _POSTGRESQL,
     _POSTGRESQL: _POSTGRESQL,
 }
+DATABASE_ERRORS: Final = (SQLAlchemyError, OSError)
+"""What a database that is down, slow or damaged raises; a ``TimeoutError`` is an ``OSError``."""
 _QUEUE_SECONDS: Final = 60.0
 """Limit of the wait for a free connection; most callers wait less."""
 # An arbitrary number that nothing else in the database locks.

@@ -15,14 +15,14 @@ from typing import Any, get_args
 from chat_app.audit import audit_log
 from chat_app.background import repeat
 from chat_app.bootstrap import App, LoadPart
-from chat_app.database.database_engine import configured_url
+from chat_app.database.database_engine import DATABASE_ERRORS, configured_url
 from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
 from chat_app.events import AgentEvent
 from chat_app.interface.conversation.own_documents import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.followed_turns import FollowedTurns
-from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
+from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.rendering.turn_steps import turns_of
 from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
@@ -178,7 +178,7 @@ class Runtime:
         try:
             async with asyncio.timeout(_SETUP_SECONDS):
                 await self.history.setup()
-        except HISTORY_ERRORS as error:
+        except DATABASE_ERRORS as error:
             if self.settings.storage.database_url is None:
                 raise ConfigurationError(
                     f"The history in {self.settings.storage.data_dir} cannot be written ({type(error).__name__}): free "

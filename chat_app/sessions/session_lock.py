@@ -22,7 +22,7 @@ _RENEWALS_PER_LIFE: Final = 3
 _FIRST_POLL_SECONDS: Final = 0.02
 _LAST_POLL_SECONDS: Final = 0.25
 
-_BUSY: Final = (
+BUSY: Final = (
     "Another question of this conversation is still being answered: wait for its end, or stop it, then ask again."
 )
 
@@ -62,7 +62,7 @@ class _Lock:
         while not await self._try():
             left = deadline - loop.time()
             if left <= 0:
-                raise SessionBusy(_BUSY)
+                raise SessionBusy(BUSY)
             await asyncio.sleep(min(pause, left))
             pause = min(pause * 2, _LAST_POLL_SECONDS)
 

@@ -65,7 +65,7 @@ def page_of(events: list[AgentEvent]) -> tuple[str, list[str], int]:
     painter = TurnRenderer(TurnIds("turn", "thread", "run", datetime.now(UTC)))
     steps: dict[str, dict[str, Any]] = {}
     for event in events:
-        for kind, payload in painter.paint([event]):
+        for kind, payload in painter.render([event]):
             if kind == "stream_token":
                 steps[payload["id"]]["output"] += payload["token"]
             elif kind == "delete_message":

@@ -260,7 +260,7 @@ def test_training_separates_what_it_was_shown() -> None:
 
 def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> None:
     page = painter()
-    shown = page.paint([STARTED, NOTICE, TextDelta(text="Overdosage: call."), ENDED])
+    shown = page.render([STARTED, NOTICE, TextDelta(text="Overdosage: call."), ENDED])
     messages = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
     assert messages == ["> **Call for help.**\n\n", "Overdosage: call."]
     first = next(emission for emission in shown if emission.event == "stream_start")

@@ -66,18 +66,18 @@ def kinds(emissions: list[Emission]) -> list[str]:
 
 def test_text_streams_as_one_start_and_then_tokens() -> None:
     painting = painter()
-    first = painting.paint([STARTED, TextDelta(text="Give "), TextDelta(text="5 mg.")])
+    first = painting.render([STARTED, TextDelta(text="Give "), TextDelta(text="5 mg.")])
     assert kinds(first) == ["new_message", "delete_message", "stream_start"]
     assert first[-1].payload["output"] == "Give 5 mg."
-    assert kinds(painting.paint([TextDelta(text=" Daily.")])) == ["stream_token"]
+    assert kinds(painting.render([TextDelta(text=" Daily.")])) == ["stream_token"]
     assert painting.steps[painting.ids.message_id]["output"] == "Give 5 mg. Daily."
 
 
 def test_the_words_of_a_window_are_one_message_to_the_browser() -> None:
     shown = painter()
-    shown.paint([STARTED, TextDelta(text="Take ")])
+    shown.render([STARTED, TextDelta(text="Take ")])
     words = [TextDelta(text=f"word {place} ") for place in range(40)]
-    assert [kind for kind, _ in shown.paint(words)] == ["stream_token"]
+    assert [kind for kind, _ in shown.render(words)] == ["stream_token"]
 
 
 def test_the_same_events_in_other_batches_give_the_same_page() -> None:
@@ -92,9 +92,9 @@ def test_the_same_events_in_other_batches_give_the_same_page() -> None:
         ENDED,
     ]
     together, apart = painter(), painter()
-    together.paint(events)
+    together.render(events)
     for event in events:
-        apart.paint([event])
+        apart.render([event])
     assert apart.steps.keys() == together.steps.keys()
     for name in ("name", "type", "parentId", "output", "isError"):
         assert [s[name] for s in apart.steps.values()] == [s[name] for s in together.steps.values()]
@@ -103,33 +103,33 @@ def test_the_same_events_in_other_batches_give_the_same_page() -> None:
 
 def test_a_citation_links_to_its_reference_of_this_answer() -> None:
     painting = painter()
-    painting.paint([TextDelta(text="Step up."), CitationAdded(number=1, passage=PASSAGE), ENDED])
+    painting.render([TextDelta(text="Step up."), CitationAdded(number=1, passage=PASSAGE), ENDED])
     message = painting.ids.message_id
     assert painting.steps[message]["output"] == f"Step up.[\\[1\\]](#cite-{message}-1)"
 
 
 def test_a_step_is_named_by_subject_result_and_time() -> None:
     painting = painter()
-    running = painting.paint([called()])[-1].payload
+    running = painting.render([called()])[-1].payload
     assert running["name"] == "Drug database: metformin"
     assert running["end"] is None
     assert running["defaultOpen"] is False
-    done = painting.paint([returned(output={"results": []}, summary="5 products")])[0].payload
+    done = painting.render([returned(output={"results": []}, summary="5 products")])[0].payload
     assert done["name"] == "Drug database: metformin · 5 products · 40\u00a0ms"
     assert done["end"] is not None
 
 
 def test_progress_shows_in_the_title_until_the_result_is_there() -> None:
     painting = painter()
-    painting.paint([called()])
+    painting.render([called()])
     progress = ToolProgressRunItem(progress=ToolProgress(call_id="c1", name=CALL.name, item="page 3 of 9"))
-    shown = painting.paint([RunItemStreamEvent(name="agent.tool_call_progress", item=progress)])
+    shown = painting.render([RunItemStreamEvent(name="agent.tool_call_progress", item=progress)])
     assert shown[0].payload["name"] == "Drug database: metformin · page 3 of 9"
 
 
 def test_a_failure_shows_in_the_step() -> None:
     painting = painter()
-    painting.paint([called(), returned(error="The drug database cannot be reached.")])
+    painting.render([called(), returned(error="The drug database cannot be reached.")])
     step = painting.steps[painting.ids.part("c1")]
     assert step["isError"] is True
     assert step["name"].startswith("Drug database: metformin · failed")
@@ -139,7 +139,7 @@ def test_a_failure_shows_in_the_step() -> None:
 def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_need() -> None:
     painting = TurnRenderer(replace(painter().ids, language="de"))
     unreachable = returned(error="Milvus cannot be reached: check MILVUS_URI.", error_code="unavailable")
-    painting.paint([called(), unreachable])
+    painting.render([called(), unreachable])
     step = painting.steps[painting.ids.part("c1")]
     assert "Diese Quelle ist nicht erreichbar" in step["output"]
     assert "MILVUS_URI" not in step["output"]
@@ -148,18 +148,18 @@ def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_n
 def test_reasoning_is_a_closed_step_that_is_kept_and_says_that_it_is_not_checked() -> None:
     reasoned = RunItemStreamEvent(name="agent.reasoning", item=ReasoningRunItem(text="**HER2:neg** first."))
     painting = painter()
-    (shown,) = painting.paint([reasoned])
+    (shown,) = painting.render([reasoned])
     step = painting.steps[shown.payload["id"]]
     assert (step["type"], step["defaultOpen"], step["parentId"]) == ("tool", False, "run")
     assert "not checked" in step["name"]
     assert step["output"] == "**HER2\\:neg** first."
     extracts = TurnRenderer(painting.ids, extracts=True)
-    assert extracts.paint([reasoned]) == [], "the offline model's reasoning only names its tool calls"
+    assert extracts.render([reasoned]) == [], "the offline model's reasoning only names its tool calls"
 
 
 def test_a_step_shows_each_argument_of_its_call() -> None:
     painting = painter()
-    painting.paint([called(), returned(output={"results": []})])
+    painting.render([called(), returned(output={"results": []})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert shown.startswith("**Arguments**")
     assert "| drug name | metformin |" in shown
@@ -167,7 +167,7 @@ def test_a_step_shows_each_argument_of_its_call() -> None:
 
 def test_a_step_leaves_out_an_argument_that_repeats_the_question() -> None:
     painting = TurnRenderer(replace(painter().ids, question=" metformin\n"))
-    painting.paint([called(), returned(output={"results": []})])
+    painting.render([called(), returned(output={"results": []})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert "Arguments" not in shown
     assert shown.startswith("**Result**")
@@ -177,7 +177,7 @@ def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
     products = [{"dosage_form": "tablet", "brand_names": []}, {"dosage_form": "solution", "brand_names": ["Riomet"]}]
     record = {"generic_name": "metformin", "brand_names": ["Riomet", "Glucophage"], "products": products}
     painting = painter()
-    painting.paint([called(), returned(output={"results": [record]})])
+    painting.render([called(), returned(output={"results": [record]})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert "| metformin | tablet |  |" in shown
     assert "Glucophage" not in shown
@@ -185,7 +185,7 @@ def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
 
 def step_of(**output: Any) -> str:
     painting = painter()
-    painting.paint([called(), returned(output=output)])
+    painting.render([called(), returned(output=output)])
     return str(painting.steps[painting.ids.part("c1")]["output"])
 
 
@@ -209,13 +209,13 @@ def test_a_pair_without_a_statement_is_shown_with_its_note() -> None:
 
 def test_a_call_that_never_returned_is_marked() -> None:
     painting = painter()
-    painting.paint([called(), ENDED])
+    painting.render([called(), ENDED])
     assert painting.steps[painting.ids.part("c1")]["name"].endswith("not finished")
 
 
 def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
     painting = painter()
-    painting.paint(
+    painting.render(
         [
             STARTED,
             called(),
@@ -250,19 +250,19 @@ def test_further_questions_come_from_searches_that_fit(match: str, proposed: int
     painting = painter()
     searched = returned(output={"match": match, "passages": []}, passages=(PASSAGE, OTHER))
     cited = ReferencesReady(references=(Reference(number=1, passage=PASSAGE),))
-    painting.paint([STARTED, called(), searched, CitationAdded(number=1, passage=PASSAGE), cited, ENDED])
+    painting.render([STARTED, called(), searched, CitationAdded(number=1, passage=PASSAGE), cited, ENDED])
     assert len(next(iter(painting.elements.values()))["props"]["follow_ups"]) == proposed
 
 
 def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None:
     painting = painter()
     waiting = Notice(code="waiting_for_provider", params={"seconds": 3, "attempt": 1, "most": 4}, message="Waiting…")
-    shown = painting.paint([STARTED, waiting])
+    shown = painting.render([STARTED, waiting])
     assert [emission.payload["name"] for emission in shown] == [
         "Reading the question…",
         "The model server isn't answering. Trying again in 3 seconds (1 of 4)…",
     ]
-    painting.paint([TextDelta(text="x"), ENDED])
+    painting.render([TextDelta(text="x"), ENDED])
     assert next(iter(painting.elements.values()))["props"]["notices"] == []
     assert painting.ids.part("phase") not in painting.steps
 
@@ -274,7 +274,7 @@ def long_answer() -> list[AgentEvent]:
 
 
 def test_a_long_answer_goes_on_in_a_message_of_its_own_and_what_is_complete_is_left_alone() -> None:
-    shown = painter().paint(long_answer())
+    shown = painter().render(long_answer())
     started = [emission.payload["id"] for emission in shown if emission.event == "stream_start"]
     assert len(started) == 3
     assert all(f"-part-{n}" in started[n] for n in (1, 2))
@@ -289,9 +289,9 @@ def test_a_long_answer_goes_on_in_a_message_of_its_own_and_what_is_complete_is_l
 
 def test_a_long_answer_has_the_same_parts_however_it_came() -> None:
     at_once, one_by_one = painter(), painter()
-    at_once.paint(long_answer())
+    at_once.render(long_answer())
     for event in long_answer():
-        one_by_one.paint([event])
+        one_by_one.render([event])
     assert [(step["id"], step["output"]) for step in at_once.steps.values()] == [
         (step["id"], step["output"]) for step in one_by_one.steps.values()
     ]
@@ -301,7 +301,7 @@ def test_a_long_answer_has_the_same_parts_however_it_came() -> None:
 
 def test_a_long_answer_is_exported_once() -> None:
     folded = painter()
-    folded.paint(long_answer())
+    folded.render(long_answer())
     exported = conversation_markdown({"steps": [*folded.steps.values()], "elements": [*folded.elements.values()]})
     assert exported.count("## Answer") == 1
     assert exported.count("Give the drug with food.") == 240
@@ -310,7 +310,7 @@ def test_a_long_answer_is_exported_once() -> None:
 def test_an_interrupted_long_answer_is_marked_where_it_ends() -> None:
     folded = painter()
     ended_early = Outcome(kind="incomplete", reason="truncated", message="Ended early.")
-    folded.paint([*long_answer()[:-1], TurnEnded(outcome=ended_early, answer="")])
+    folded.render([*long_answer()[:-1], TurnEnded(outcome=ended_early, answer="")])
     kept = list(folded.steps.values())
     assert ["outcome" in step["metadata"] for step in kept] == [False, False, True]
     assert conversation_markdown({"steps": kept}).count("Ended early.") == 1
@@ -321,8 +321,8 @@ def test_a_replaced_text_is_taken_back_below_a_notice_that_comes_first() -> None
     page = painter()
     emergency = Notice(code="emergency", message="Call for help.")
     long = "\n\n".join(["Paragraph of text. " * 40] * 6)
-    page.paint([STARTED, emergency, TextDelta(text=long)])
-    shown = page.paint([TextReplaced(), TextDelta(text="Right."), ENDED])
+    page.render([STARTED, emergency, TextDelta(text=long)])
+    shown = page.render([TextReplaced(), TextDelta(text="Right."), ENDED])
     assert "delete_message" in kinds(shown)
     written = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
     assert written[0].startswith("> **")
@@ -333,7 +333,7 @@ def test_a_replaced_text_is_taken_back_below_a_notice_that_comes_first() -> None
 def test_what_is_said_of_an_added_file_stays_above_the_calls_and_out_of_what_is_copied() -> None:
     page = painter()
     said = TextDelta(text="“Letter” can now be searched.\n\n")
-    page.paint([said, STARTED, called(), returned(output={"results": []}), TextDelta(text="12 mg."), ENDED])
+    page.render([said, STARTED, called(), returned(output={"results": []}), TextDelta(text="12 mg."), ENDED])
     assert [step["type"] for step in page.steps.values()] == [
         "assistant_message",
         "tool",
@@ -349,8 +349,8 @@ def test_what_is_said_of_an_added_file_stays_above_the_calls_and_out_of_what_is_
 def test_a_replaced_text_comes_once_below_the_notice_after_an_added_file() -> None:
     page = painter()
     said, emergency = TextDelta(text="Added.\n\n"), Notice(code="emergency", message="Call for help.")
-    page.paint([said, STARTED, emergency, TextDelta(text="Wrong.")])
-    page.paint([TextReplaced(), said, TextDelta(text="Right."), ENDED])
+    page.render([said, STARTED, emergency, TextDelta(text="Wrong.")])
+    page.render([TextReplaced(), said, TextDelta(text="Right."), ENDED])
     written = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
     assert written[0].startswith("> **")
     assert written[1:] == ["Added.\n\nRight."]

@@ -10,13 +10,13 @@ from pydantic import Field, StringConstraints
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.bootstrap import App
+from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent
 from chat_app.interface.conversation.own_documents import searched_in
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.i18n.translation import Language
 from chat_app.interface.keeping.page_question import PageQuestion
-from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.asked_questions import AskedQuestion
 from chat_app.interface.turns.live_turn import LiveTurn
@@ -106,7 +106,7 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[
 async def _asked(runtime: Runtime, body: ConsultBody, user: str, language: Language) -> PageQuestion:
     """Store the question in the history before anything is asked, in the conversation that it continues there."""
     threads: list[str] = []
-    with suppress(*HISTORY_ERRORS):
+    with suppress(*DATABASE_ERRORS):
         threads = await runtime.history.threads_with(body.conversation_id, user) if body.conversation_id else []
     question = PageQuestion(
         owner=user,

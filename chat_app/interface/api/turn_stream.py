@@ -12,6 +12,7 @@ from chat_app.interface.turns.asked_questions import AskedQuestion, Cursors
 from chat_app.interface.turns.live_turn import news_of
 
 KEEP_ALIVE_SECONDS: Final = 15.0
+STILL_WORKING: Final = b": still working\n\n"
 
 
 def event_stream(question: AskedQuestion, cursors: Cursors) -> StreamingResponse:
@@ -31,7 +32,7 @@ async def frames_of(
     """Yield the frames after ``cursors``, those that are ready together at once, and comments while there are none."""
     async with aclosing(news_of([*question.turns.values()], lambda: question.has_more(cursors), keep_alive)) as news:
         async for _ in news:
-            yield b"".join(_new_frames(question, cursors)) or b": still working\n\n"
+            yield b"".join(_new_frames(question, cursors)) or STILL_WORKING
 
 
 def _new_frames(question: AskedQuestion, cursors: Cursors) -> Iterator[bytes]:

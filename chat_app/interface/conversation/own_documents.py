@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from sqlalchemy.exc import SQLAlchemyError
-
+from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import InputRejected
 from chat_app.interface.security.identity import NotOwner, require_owner
 from tools.errors import SourceRejected, ToolError
@@ -66,7 +65,7 @@ async def searched_beside(
         if not (documents := await guidelines.own_documents(scope)):
             return None, ()
         require_owner(owner, await history.owner_of("thread", thread_id))
-    except (ToolError, SQLAlchemyError, OSError, NotOwner) as error:
+    except (ToolError, *DATABASE_ERRORS, NotOwner) as error:
         logger.warning("The files of a conversation were not searched: %s", type(error).__name__)
         raise InputRejected(NOT_SEARCHED, code="files_unavailable") from None
     return scope, documents
@@ -83,7 +82,7 @@ async def searched_in(
         return None, ()
     try:
         threads = await history.threads_with(conversation_id, owner)
-    except (SQLAlchemyError, OSError) as error:
+    except DATABASE_ERRORS as error:
         logger.warning("It is not known whether a conversation has files: %s", type(error).__name__)
         raise InputRejected(NOT_SEARCHED, code="files_unavailable") from None
     for thread_id in threads:
@@ -111,7 +110,7 @@ class ConversationFiles:
             raise SourceRejected(NOT_KEPT, code="conversation_closed")
         try:
             await self.history.save_turn(self.thread_id, owner=self.owner)
-        except (SQLAlchemyError, OSError, NotOwner) as error:
+        except (*DATABASE_ERRORS, NotOwner) as error:
             logger.warning("A file was not added to a conversation: %s", type(error).__name__)
             raise SourceRejected(NOT_KEPT, code="conversation_closed") from None
         document = await self.guidelines.add(path, progress=progress, scope=scope)

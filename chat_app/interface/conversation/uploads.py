@@ -76,7 +76,7 @@ def check_upload(upload: Upload) -> None:
 
 
 async def upload_events(
-    shelf: ConversationFiles, upload: Upload, language: Language, *, may_share: bool, asked: bool
+    files: ConversationFiles, upload: Upload, language: Language, *, may_share: bool, asked: bool
 ) -> AsyncIterator[AgentEvent]:
     """Ingest one file; yield the step's events, then sentences about the result.
 
@@ -87,8 +87,8 @@ async def upload_events(
         name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=PRESENTATION)
     )
     began = time.monotonic()
-    reports: asyncio.Queue[IngestProgress | None] = asyncio.Queue(maxsize=1000)
-    adding = asyncio.create_task(_add(shelf, upload, reports))
+    reports: asyncio.Queue[IngestProgress | None] = asyncio.Queue()
+    adding = asyncio.create_task(_add(files, upload, reports))
     try:
         while (report := await reports.get()) is not None:
             item = _stage(report, language)
@@ -119,23 +119,19 @@ async def upload_events(
 
 
 async def _add(
-    shelf: ConversationFiles, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
+    files: ConversationFiles, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
 ) -> tuple[Document | None, ToolError | None]:
-    def report(progress: IngestProgress) -> None:
-        if not reports.full():
-            reports.put_nowait(progress)
-
     folder = Path(tempfile.mkdtemp(prefix="asclepius-upload-"))
     try:
         await asyncio.to_thread(check_upload, upload)
         named = folder / safe_name(upload.name)
         await asyncio.to_thread(shutil.copyfile, upload.path, named)
-        return await shelf.add(named, progress=report), None
+        return await files.add(named, progress=reports.put_nowait), None
     except ToolError as error:
         return None, error
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        await reports.put(None)
+        reports.put_nowait(None)
 
 
 def _facts(document: Document | None, *, may_share: bool) -> JsonValue:

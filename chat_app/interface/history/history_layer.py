@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.batches import Batches
-from chat_app.database.database_engine import database_engine, database_url, in_transaction, rows_of
+from chat_app.database.database_engine import DATABASE_ERRORS, database_engine, database_url, in_transaction, rows_of
 from chat_app.database.migrations import migrate
 from chat_app.interface.history import history_statements as sql
 from chat_app.interface.history.branches import conversations_of, is_conversation_key
@@ -238,7 +238,7 @@ class History(SQLAlchemyDataLayer):
         """Write a step; log a failure once, because Chainlit calls this in the background."""
         try:
             await self.save_turn(step_dict.get("threadId", ""), [cast("Mapping[str, Any]", step_dict)])
-        except (SQLAlchemyError, OSError) as error:
+        except DATABASE_ERRORS as error:
             if not self._warned:
                 name = type(error).__name__
                 logger.warning("The history cannot be written (%s). Check the disk and DATABASE_URL.", name)

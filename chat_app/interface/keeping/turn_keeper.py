@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from chat_app.agent.chat_manager import title_of
 from chat_app.audit import AuditAction, AuditLog
 from chat_app.background import repeat
+from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import AsclepiusError, AuditUnavailable
 from chat_app.events import AgentEvent, Outcome
 from chat_app.interface.keeping.followed_turns import ELSEWHERE
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HISTORY_ERRORS: Final = (SQLAlchemyError, OSError, TimeoutError)
 STORE_SECONDS: Final = 5.0
 Stored = Literal["stored", "later", "lost"]
 Resume = Callable[[str, str], Awaitable[AsyncGenerator[AgentEvent, None] | None]]
@@ -121,7 +119,7 @@ class TurnKeeper:
             for turn in question.turns.values():
                 await self._writers.pop(turn.id).close()
             raise
-        except HISTORY_ERRORS as error:
+        except DATABASE_ERRORS as error:
             logger.warning("A question could not be written to the history yet: %s", type(error).__name__)
             return False
         return True
@@ -152,7 +150,7 @@ class TurnKeeper:
                 await self._record("sources", turn, model=header.model, detail=" ".join(cited))
         try:
             await self._store(header, turn)
-        except HISTORY_ERRORS as error:
+        except DATABASE_ERRORS as error:
             logger.warning("An answer could not be written to the history yet: %s", type(error).__name__)
             return "later" if await writer.release() else "lost"
         await writer.close()
@@ -247,7 +245,7 @@ class TurnKeeper:
             turn.stop(INTERRUPTED)
             try:
                 await self._store(header, turn)
-            except HISTORY_ERRORS:
+            except DATABASE_ERRORS:
                 await sessions.journal.unclaim(turn_id)
                 return
             except NotOwner:
@@ -283,7 +281,7 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
     """Return the steps and elements of a turn, as the history keeps them."""
     renderer = header.renderer()
     renderer.begin()
-    renderer.paint(turn.log.events)
+    renderer.render(turn.log.events)
     return list(renderer.steps.values()), list(renderer.elements.values())
 
 

@@ -35,7 +35,7 @@ from chat_app.sessions.turn_journal import OpenTurn
 
 THREAD = "asclepius_thread"
 Columns = Sequence[tuple[LiveTurn, TurnRenderer]]
-"""The turns of a question and what paints each on one browser."""
+"""The turns of a question and what renders each on one browser."""
 
 
 class ChatPage:
@@ -54,7 +54,7 @@ class ChatPage:
 
     def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
         """Show ``question``'s answer on ``session`` from its beginning, in place of a previous viewer."""
-        columns = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
+        columns = [(turn, self._renderer(question, turn)) for turn in question.turns.values()]
         return self._follow(question.message_id, columns, session)
 
     def _follow(self, question_id: str, columns: Columns, session: WebsocketSession) -> asyncio.Task[None]:
@@ -126,7 +126,7 @@ class ChatPage:
             for turn in turns:
                 await emit(session, "remove_element", {"id": turn.header.ids.part("references")})
                 shown = turn.header.renderer()
-                shown.paint(turn.log.events)
+                shown.render(turn.log.events)
                 if shown.answer_id not in shown.steps:
                     # The conversation has it empty; the tool calls to come would be shown below it.
                     await emit(session, "delete_message", {"id": shown.answer_id})
@@ -145,32 +145,32 @@ class ChatPage:
         for element in thread["elements"] or []:
             await emit(session, "element", element)
 
-    async def _show(self, question_id: str, painters: Columns, session: WebsocketSession) -> None:
+    async def _show(self, question_id: str, renderers: Columns, session: WebsocketSession) -> None:
         socket = session.socket_id
         self.pace.begin(session)
         await emit(session, "task_start", {})
         await self.recent.asked(session, question_id)
         # On a phone Chainlit's page would keep the address of the start page, and a reload would lose the conversation.
         await emit(session, "window_message", {THREAD: session.thread_id})
-        for _, painter in painters:
-            for emission in painter.begin():
+        for _, renderer in renderers:
+            for emission in renderer.begin():
                 await emit(session, *emission)
-        await asyncio.gather(*(self._show_turn(turn, painter, session, socket) for turn, painter in painters))
+        await asyncio.gather(*(self._show_turn(turn, renderer, session, socket) for turn, renderer in renderers))
         if is_there(session, socket):
             await emit(session, "task_end", {})
 
-    async def _show_turn(self, turn: LiveTurn, painter: TurnRenderer, session: WebsocketSession, socket: str) -> None:
+    async def _show_turn(self, turn: LiveTurn, renderer: TurnRenderer, session: WebsocketSession, socket: str) -> None:
         clock = asyncio.get_running_loop()
         async for batch in turn.events(ready=partial(self.pace.ready, session)):
             if not is_there(session, socket):
                 return
-            began, is_first = clock.time(), not painter.written
-            for emission in painter.paint(batch):
+            began, is_first = clock.time(), not renderer.written
+            for emission in renderer.render(batch):
                 await emit(session, *emission)
-            if batch and painter.written and not is_first:
-                await self.pace.after_text(session, painter.growing, began)
+            if batch and renderer.written and not is_first:
+                await self.pace.after_text(session, renderer.growing, began)
 
-    def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnRenderer:
+    def _renderer(self, question: PageQuestion, turn: LiveTurn) -> TurnRenderer:
         extracts = self.runtime.settings.uses_offline_model
         return TurnRenderer(question.ids_of(turn), extracts=extracts, options=question.options, titles=question.titles)
 

@@ -8,8 +8,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from chainlit.session import WebsocketSession
-from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import InputRejected
 from chat_app.interface.conversation.own_documents import searched_beside
 from chat_app.interface.conversation.page_options import PageOptions, in_force, page_options, settings_panel
@@ -74,7 +74,7 @@ async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[st
         return
     try:
         await runtime.history.update_thread(session.thread_id, metadata={KEY: kept})
-    except (SQLAlchemyError, OSError) as error:
+    except DATABASE_ERRORS as error:
         logger.warning("The settings of a conversation were not kept: %s", type(error).__name__)
 
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from chat_app.answer_options import ConsultOptions
 from chat_app.bootstrap import App
+from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
 from chat_app.interface.conversation.uploads import upload_events
 from chat_app.interface.keeping.page_question import PageQuestion
-from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, STORE_SECONDS
+from chat_app.interface.keeping.turn_keeper import STORE_SECONDS
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.sessions.session_lock import BUSY
 from tools.errors import ToolError
-
-BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
 
 _FOUND_DEAD_SECONDS = 20.0
 """Seconds after which a process that died is known to be dead, and its turns have been ended."""
@@ -58,7 +58,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         try:
             async with asyncio.timeout(STORE_SECONDS):
                 conversation_id = await question.conversation_of(model, runtime.history, app)
-        except HISTORY_ERRORS:
+        except DATABASE_ERRORS:
             yield NO_HISTORY
         options = replace(
             await _options(runtime, app, question),
@@ -117,13 +117,13 @@ async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: 
         await _wait_for_files(question)
         return
     try:
-        shelf = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
+        files = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
         for upload in question.uploads:
             await runtime.audit.record("upload", question.owner, conversation=question.thread_id)
             asked, may_share = bool(question.text.strip()), question.may_share
-            async for event in upload_events(shelf, upload, question.language, may_share=may_share, asked=asked):
+            async for event in upload_events(files, upload, question.language, may_share=may_share, asked=asked):
                 yield event
-        question.added = shelf.added
+        question.added = files.added
     finally:
         question.ingested.set()
 

@@ -24,8 +24,8 @@ from weakref import WeakValueDictionary
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
 from pydantic import UUID4, BaseModel, Field, ValidationError
-from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import AuditUnavailable
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import without_messages
@@ -134,7 +134,7 @@ async def _ask(page: ChatPage, sid: str, payload: Any) -> dict[str, int] | None:
 async def _is_known(page: ChatPage, step_id: str) -> bool:
     try:
         return await page.runtime.history.owner_of("step", step_id) is not None
-    except (SQLAlchemyError, OSError):
+    except DATABASE_ERRORS:
         # The question is answered all the same; the history never moves a message to another conversation.
         return False
 

@@ -105,7 +105,7 @@ class TurnRenderer:
             return []
         return [Emission("new_message", dict(self._message()))]
 
-    def paint(self, events: Iterable[AgentEvent]) -> list[Emission]:
+    def render(self, events: Iterable[AgentEvent]) -> list[Emission]:
         """Return what to send for ``events``; adjacent text is one piece."""
         shown = self.begin()
         text: list[str] = []

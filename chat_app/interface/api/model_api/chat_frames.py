@@ -2,16 +2,16 @@
 
 import time
 from collections.abc import AsyncIterator
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import error_body, frame
+from chat_app.interface.api.turn_stream import STILL_WORKING
 
 FinishReason = Literal["stop", "length", "content_filter"]
-PAUSE: Final = b": still working\n\n"
 
 
 def completion(turn_id: str, model: str, answer: ModelAnswer) -> ChatCompletion:
@@ -42,7 +42,7 @@ async def chunks(
     yield chunk({"role": "assistant", "content": ""})
     async for piece in pieces:
         if piece is None:
-            yield PAUSE
+            yield STILL_WORKING
         elif piece:
             yield chunk({"content": piece})
     if answer.failed:

@@ -20,7 +20,6 @@ from chat_app.events import (
     TextDelta,
     TextReplaced,
     TurnEnded,
-    UnsupportedStatement,
 )
 from chat_app.interface.i18n.translation import Language, languages, say, say_notice, say_outcome
 from chat_app.interface.rendering.reference_cards import where
@@ -111,7 +110,7 @@ class ModelAnswer(TurnFacts):
         if self.outcome.kind != "completed":
             blocks.append(f"**{say(language, 'export.incomplete')}** {self.error}")
         if self.unsupported:
-            listed = "\n".join(f"- {_unsupported_line(one)}" for one in self.unsupported)
+            listed = "\n".join(f"- “{one.text}” {one.marks}{one.missing}" for one in self.unsupported)
             blocks.append(f"**{say(language, 'page.notInSource')}**\n{listed}")
         lasting = (notice for notice in self.notices if not (notice.is_transient or notice.comes_first))
         notes = dict.fromkeys(say_notice(language, notice) for notice in lasting)
@@ -130,9 +129,3 @@ def without_references(text: str) -> str:
 @cache
 def _heading(language: Language) -> str:
     return f"---\n\n**{say(language, 'references.heading')}**\n\n"
-
-
-def _unsupported_line(statement: UnsupportedStatement) -> str:
-    numbers = "".join(f"[{number}]" for number in statement.numbers)
-    details = f" ({', '.join(statement.details)})" if statement.details else ""
-    return f"“{statement.text}” {numbers}{details}"

@@ -6,9 +6,9 @@ from typing import Any
 
 from openai.types import responses as wire
 
-from chat_app.interface.api.model_api.chat_frames import PAUSE
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import frame
+from chat_app.interface.api.turn_stream import STILL_WORKING
 
 
 class ResponseFrames:
@@ -55,7 +55,7 @@ class ResponseFrames:
         begun = False
         async for piece in pieces:
             if piece is None:
-                yield PAUSE
+                yield STILL_WORKING
                 continue
             if not begun:
                 begun = True
