@@ -216,12 +216,6 @@ class ChatManager:
                 return await self.store.create(user_id, session_id=wanted, model_key=key)
         return await self.store.create(user_id, model_key=key)
 
-    async def history(self, conversation_id: str, user_id: str) -> tuple[Message, ...] | None:
-        """Return all messages; None when this user has no such conversation."""
-        if await self.store.get(conversation_id, user_id) is None:
-            return None
-        return await self.store.messages(conversation_id)
-
     async def resumable(self, conversation_id: str, turn_id: str) -> ResumableTurn | None:
         """Return the turn's background responses so far; None when it has none or has ended."""
         state = await self.store.streaming_state(conversation_id, turn_id)

@@ -60,9 +60,9 @@ class GuidelineRoute:
             self._begin(wanted)
         return None
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Check before the next question whether the vector store exists; called when a question failed."""
-        self._hosted.doubt()
+        self._hosted.invalidate()
 
     async def prepare(self, progress: Progress | None = None) -> list[str]:
         """Upload missing guidelines with ``hosted``; return the problems, one sentence each."""

@@ -153,7 +153,7 @@ class OpenAIResponseManager:
                 for shown in (*held, *await self._checked(answer), *answer.end()):
                     yield shown
                 if outcome.kind == "failed" and self.route is not None:
-                    self.route.doubt()
+                    self.route.invalidate()
                 ended = TurnEnded(outcome=outcome, answer=str(answer.text), usage=result.usage)
         except Exception as error:  # noqa: BLE001 - so that a turn ends in an outcome also when its conversation fails
             if answer is None:

@@ -48,9 +48,9 @@ class OutputProcessor(Protocol):
 class PydanticProcessor(Generic[T]):
     """Parses JSON text into ``kind``, a pydantic model or any type that pydantic can validate."""
 
-    def __init__(self, kind: type[T], *, name: str | None = None) -> None:
+    def __init__(self, kind: type[T]) -> None:
         self._adapter: TypeAdapter[T] = TypeAdapter(kind)
-        self._name = name or kind.__name__
+        self._name = kind.__name__
 
     @property
     def text_format(self) -> dict[str, Any]:

@@ -54,7 +54,6 @@ from chat_app.response_objects import (
     FileSearchCallItem,
     FunctionCallItem,
     MessageItem,
-    OutputItem,
     OutputText,
     Refusal,
     Response,
@@ -91,11 +90,6 @@ class ResponseFold:
         self._calls = StreamedCalls(self.tools)
         self._shown = ShownText(self.tools, self._calls, self._thinking)
         self._finished = FinishedItems(self._messages, self._calls, self._shown, self._thinking)
-
-    @property
-    def items(self) -> list[OutputItem]:
-        """The items that are done, in the order of their events."""
-        return self._finished.items
 
     @property
     def text(self) -> str:

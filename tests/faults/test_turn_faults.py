@@ -90,8 +90,7 @@ async def test_stop_closes_the_connection_and_keeps_what_was_read(redis_url: str
         await turn.aclose()
         assert [event async for event in turn] == []
 
-        history = await agent.chats.history(conversation(seen), "demo")
-        assert history is not None
+        history = await agent.chats.store.messages(conversation(seen))
         assert [(m.role, m.content, m.outcome) for m in history] == [
             ("user", "How much metformin?", None),
             ("assistant", "Do not give it.", "incomplete"),

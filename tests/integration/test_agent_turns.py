@@ -77,14 +77,13 @@ async def test_a_follow_up_chains_and_keeps_the_numbers_of_what_was_retrieved(re
         opened = (await consult(agent))[0]
         assert isinstance(opened, TurnStarted)
         events = await consult(agent, "And then?", conversation_id=opened.conversation_id)
-        history = await agent.chats.history(opened.conversation_id, "demo")
+        history = await agent.chats.store.messages(opened.conversation_id)
 
     assert server.requests[2].json["previous_response_id"] == "resp_2"
     assert [item["content"][0]["text"] for item in server.requests[2].json["input"]] == ["And then?"]
     assert [event.passage.id for event in events if isinstance(event, CitationAdded)] == ["a:1"]
     assert [event.number for event in events if isinstance(event, CitationAdded)] == [1]
     assert not any(isinstance(event, Notice) for event in events)
-    assert history is not None
     assert [(m.role, m.content, m.citations) for m in history] == [
         ("user", "How much metformin?", ()),
         ("assistant", "Yes .", ("b:1",)),
@@ -98,10 +97,9 @@ async def test_a_citation_at_the_very_end_is_numbered_and_recorded(redis_url: st
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         events = await consult(agent)
         assert isinstance(events[0], TurnStarted)
-        history = await agent.chats.history(events[0].conversation_id, "demo")
+        history = await agent.chats.store.messages(events[0].conversation_id)
 
     assert [event.number for event in events if isinstance(event, CitationAdded)] == [1]
-    assert history is not None
     assert history[1].content == ended(events).answer == "It is so "
     assert history[1].citations == ("guide:1",)
 

@@ -151,7 +151,7 @@ async def test_a_store_that_does_not_answer_is_not_searched_and_asked_again_afte
         await adapter.delete(store)
         await adapter.aclose()
         assert await route.vector_store() == store, "what was seen is believed for a while"
-        route.doubt()
+        route.invalidate()
         assert await route.vector_store() is None
 
 

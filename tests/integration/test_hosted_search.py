@@ -474,7 +474,7 @@ async def test_a_store_that_cannot_be_looked_at_is_not_searched_and_not_asked_fo
         assert not await hosted.usable("vs_1")
         assert not await hosted.usable("vs_1")
         assert len(server.requests) == 1
-        hosted.doubt()
+        hosted.invalidate()
         assert not await hosted.usable("vs_1")
         assert len(server.requests) == 2
 

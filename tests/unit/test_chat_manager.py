@@ -73,15 +73,12 @@ async def test_another_users_conversation_is_not_there(store: RedisSessionStore)
         assert other.id != talk.id
         assert other.notices == [NEW_CONVERSATION]
         assert other.transcript() == ()
-    assert await chats.history(talk.id, "ben") is None
+    assert await store.get(talk.id, "ben") is None
     assert await chats.delete(talk.id, "ben") is False
-    assert await chats.history("session_1", "anna") is None
-    history = await chats.history(talk.id, "anna")
-    assert history is not None
-    assert [message.content for message in history] == ["1?", "One."]
+    assert [message.content for message in await store.messages(talk.id)] == ["1?", "One."]
     assert await chats.delete(talk.id, "anna") is True
     assert await chats.delete("session_1", "anna") is False
-    assert await chats.history(talk.id, "anna") is None
+    assert await store.get(talk.id, "anna") is None
 
 
 async def test_an_id_that_was_given_out_unsaved_is_kept(store: RedisSessionStore) -> None:
@@ -132,7 +129,7 @@ async def test_a_conversation_deleted_during_its_turn_does_not_come_back(store: 
     async with chats.open(None, "anna", model_key="a") as talk:
         assert await chats.delete(talk.id, "anna")
         await talk.record("1?", said("One.", "resp_1"), [])
-    assert await chats.history(talk.id, "anna") is None
+    assert await store.get(talk.id, "anna") is None
 
 
 async def test_a_chain_that_moved_on_elsewhere_is_left_as_it_is(
@@ -222,8 +219,7 @@ async def test_a_save_that_takes_too_long_does_not_hold_the_end_up(
         async with asyncio.timeout(60):
             await store.saved.wait()
         assert isinstance(events[0], TurnStarted)
-        history = await agent.chats.history(events[0].conversation_id, "demo")
-    assert history is not None
+        history = await agent.chats.store.messages(events[0].conversation_id)
     assert history[1].content == "Fine.", "it is saved all the same"
 
 

@@ -25,7 +25,7 @@ def test_everyday_words_numbers_and_unread_abbreviations_that_no_text_holds_do_n
 ) -> None:
     terms = [WeightedTerm(term, 1.0) for term in ordered_terms(question)]
     best = scored(read_question(question, terms), [EvidencePassage(ZORBIN)])[0]
-    assert best.held == pytest.approx(held)
+    assert best.share == pytest.approx(held)
 
 
 def test_a_word_of_a_phrase_in_other_words_counts_as_related() -> None:
@@ -37,7 +37,7 @@ def test_a_word_of_a_phrase_in_other_words_counts_as_related() -> None:
             for text in ("Zorbin by intravenous infusion.", "Zorbin intravenous is new.", "Zorbin is a tablet.")
         ],
     )
-    assert [each.held for each in found] == sorted((each.held for each in found), reverse=True)
+    assert [each.share for each in found] == sorted((each.share for each in found), reverse=True)
     assert [(len(each.own), len(each.near)) for each in found] == [(2, 0), (1, 1), (1, 0)]
 
 

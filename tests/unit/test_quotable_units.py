@@ -41,13 +41,15 @@ def test_what_belongs_together_is_one_unit_and_a_quote(text: str, whole: str) ->
 def test_short_items_of_a_long_list_are_kept_below_their_lead() -> None:
     long = "Adults with a history of angioedema, whatever its cause was and however long ago it has been treated"
     lead, *items = units("Do not give it to:\n• pregnant women\n" + "\n".join(f"• {long} {n}" for n in range(4)))
-    assert lead.leads
+    assert lead.introduces_list
     assert [unit.text for unit in items] == ["pregnant women", *(f"{long} {n}" for n in range(4))]
     assert [unit.leans for unit in items] == [1, 2, 3, 4, 5]
 
 
 def test_words_before_a_colon_are_never_shown_alone() -> None:
-    assert [(unit.text, unit.leads) for unit in units("Wait. Then avoid:\nPotassium\nStop both drugs at once.")] == [
+    assert [
+        (unit.text, unit.introduces_list) for unit in units("Wait. Then avoid:\nPotassium\nStop both drugs at once.")
+    ] == [
         ("Wait. Then avoid:", True),
         ("Stop both drugs at once.", False),
     ]

@@ -53,7 +53,7 @@ def test_a_related_word_counts_less_than_the_asked_one() -> None:
     units = scored(read_question("When may adults stop the course?"), passages)
     asked, near, neither = units
     assert asked.score > near.score > neither.score
-    assert asked.held > near.held > neither.held
+    assert asked.share > near.share > neither.share
 
 
 def test_what_the_search_calls_related_counts_less_than_what_means_the_same() -> None:
@@ -63,7 +63,7 @@ def test_what_the_search_calls_related_counts_less_than_what_means_the_same() ->
     ]
     same, broader, neither = scored(read_question("Zorbin and the knee?", terms), passages)
     assert same.score > broader.score > neither.score
-    assert same.held > broader.held > neither.held
+    assert same.share > broader.share > neither.share
 
 
 def test_a_sentence_in_a_related_word_is_quoted_first() -> None:

@@ -81,7 +81,7 @@ class Unit:
     """Distance, in units, to an earlier unit without which this one cannot be read; 0 for none."""
     limits: bool = False
     """Whether the unit limits the one before it, such as an exception."""
-    leads: bool = False
+    introduces_list: bool = False
     """Whether the unit leads into a list, and says nothing without the items."""
 
     @property
@@ -159,10 +159,12 @@ def _add_line(found: list[Unit], line: Sequence[str], heading: str, lead: int, *
             leans = len(found) - lead if is_item else int(goes_on)
             limits = place > 0 and _EXCEPTS.match(text) is not None
             if is_item:
-                found[lead] = replace(found[lead], leads=True)
+                found[lead] = replace(found[lead], introduces_list=True)
             # A unit that ends with a colon is incomplete even if no item follows.
             found.append(
-                Unit(text, heading, leans=leans, limits=limits, leads=leads and is_last and text.endswith(":"))
+                Unit(
+                    text, heading, leans=leans, limits=limits, introduces_list=leads and is_last and text.endswith(":")
+                )
             )
     return len(found) - 1 if leads and found else lead if marked else -1
 

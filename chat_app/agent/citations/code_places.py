@@ -1,4 +1,4 @@
-"""Tells where the end of a text that streams in stands: in code, behind a backslash, or in plain words.
+"""Track whether streamed text ends in code, behind a backslash, or in prose.
 
 Code is what CommonMark calls code: fenced blocks of backticks or tildes, indented blocks, and spans, also inside lists
 and quotations. One thing differs: an indented line that begins as a list item does is a list item. Language models
@@ -60,7 +60,7 @@ class MarkdownLine:
 
 
 def _kept(inside: tuple[int, ...], text: str) -> tuple[int, int]:
-    """How many of the containers around the line above go on in ``text``, and where begins what is in them."""
+    """Return how many open containers continue in ``text``, and where their content begins."""
     at = 0
     for kept, width in enumerate(inside):
         rest = text[at:].lstrip(" ")

@@ -67,7 +67,7 @@ class _Sentences:
 
 
 class HostedPassages:
-    """Finds the stored passages of search results; versions do not change, so the last ones used are kept at hand."""
+    """Finds the stored passages of search results; versions never change, so the most recent ones are cached."""
 
     def __init__(self, passages_of: PassagesOf, uploaded_as: UploadedAs) -> None:
         self._passages_of = passages_of

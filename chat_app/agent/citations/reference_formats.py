@@ -1,7 +1,7 @@
 """References as clinicians copy them: Vancouver style, Markdown, and RIS for reference managers.
 
-Pure functions of ``Reference``. A part that the source does not state is left out, never made up, and no title, however
-odd, breaks the line, the list or the record it stands in.
+Pure functions of ``Reference``. A part that the source does not state is left out, never made up, and no title breaks
+the line, list or record around it.
 
 Sources: NLM's Citing Medicine, 2nd edition (Vancouver style; chapters on reports and on parts of them); the RIS format
 as Reference Manager described it (tags, CRLF line ends, one ``TY`` to ``ER`` record for each reference).

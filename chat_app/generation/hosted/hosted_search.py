@@ -130,8 +130,8 @@ class HostedSearch:
             self._looked = (now, store_id, found)
         return self._looked[2]
 
-    def doubt(self) -> None:
-        """Forgets what the server said of the store: something went wrong with it."""
+    def invalidate(self) -> None:
+        """Discard the cached state of the store."""
         self._looked = None
 
     def version_of(self, file_id: str) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.composition.indications import selected
 from chat_app.offline.composition.pairs import add_grave, add_pairs, newest_first, pair_sentences
-from chat_app.offline.composition.quote_order import in_order, leads
+from chat_app.offline.composition.quote_order import in_order, opens_answer
 from chat_app.offline.composition.record_fields import add_class_members, add_fields, add_titled
 from chat_app.offline.composition.remarks import (
     offer_names,
@@ -98,8 +98,8 @@ class _Body:
     selection: Selection
     opening: str = field(init=False)
     """The opening remarks."""
-    leads: bool = False
-    """Whether statements on pairs lead the answer."""
+    pairs_first: bool = False
+    """Whether statements on pairs come first."""
     answered: bool = False
     """Whether the text so far answers; then only what answers clearly may follow."""
     calculated: bool = False
@@ -119,7 +119,7 @@ class _Body:
         if self.beside.answers:
             add_grave(self.draft, self.asked, self.evidence, (*self.selection.warnings, *self.on_pair))
             return
-        self.leads = True
+        self.pairs_first = True
         warnings = () if self.evidence.on_overdose else self.selection.warnings
         add_pairs(self.draft, self.asked, self.evidence, warnings, aside=False)
         self.draft.quotes(self.on_pair, phrases.FROM_GUIDELINES)
@@ -147,15 +147,15 @@ class _Body:
         before = self.draft.text
         add_fields(self.draft, parts, self.evidence)
         dose = gives_values(question)
-        silent = self.leads and not self.on_pair and not self._labels_tell
+        silent = self.pairs_first and not self.on_pair and not self._labels_tell
         # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
-        counts = self.evidence.on_overdose or not (silent or ((dose or others) and not self.leads))
+        counts = self.evidence.on_overdose or not (silent or ((dose or others) and not self.pairs_first))
         self.answered = bool(counts) and (self.answered or self.draft.text != before)
         told = parts and self.draft.text != self.opening
         if not told or dose or others or asked_sections(question):
             selection = self.beside if self.beside.answers else self.selection
-            self._quotes(selection, answered=self.answered, on_pair=self.leads and not self.evidence.on_overdose)
-        if not self.leads:
+            self._quotes(selection, answered=self.answered, on_pair=self.pairs_first and not self.evidence.on_overdose)
+        if not self.pairs_first:
             add_pairs(self.draft, self.asked, self.evidence, self.beside.warnings, aside=True)
         if self.beside.answers:
             on_pair = [one for one in self.on_pair if not self.draft.holds(one[0])][:_MOST_BESIDE]
@@ -186,7 +186,7 @@ class _Body:
         """Add the best sentences and rows. Unclear ones are added only if nothing else answers, or below a pair."""
         quotes = [quote for quote in selection.quotes if not self.draft.holds(quote.unit)]
         if answered:
-            quotes = [quote for quote in quotes if quote.held >= RELATED_FROM]
+            quotes = [quote for quote in quotes if quote.share >= RELATED_FROM]
         if on_pair:
             quotes = [quote for quote in quotes if _adds(quote, self.asked, silent=not answered)]
         if selection.shares_terms and not selection.quotes and not answered:
@@ -202,10 +202,10 @@ class _Body:
         if beside:
             sources = phrases.MORE
         elif not selection.answers:
-            related = any(quote.held >= RELATED_FROM for quote in quotes)
+            related = any(quote.share >= RELATED_FROM for quote in quotes)
             self.draft.say(phrases.CLOSEST if related else phrases.UNRELATED)
             sources = ""
-        elif not self.draft.text and leads(quotes):
+        elif not self.draft.text and opens_answer(quotes):
             self.draft.paragraph(quotes[0].unit.text, quotes[0].passage)
             quotes, sources = quotes[1:], phrases.MORE
         self.draft.quotes(((quote.unit, quote.passage) for quote in quotes), sources)

@@ -39,8 +39,8 @@ def selected(asked: Question, labels: Sequence[EvidencePassage], evidence: Evide
         return replace(indicated, answers=False) if indicated.quotes else found
     if asked.asks_kind or _ASKS_OTHERWISE.search(asked.text):
         return found
-    best = max((quote.held for quote in found.quotes), default=0.0)
-    better = (quote for quote in indicated.quotes if quote.held > best)
+    best = max((quote.share for quote in found.quotes), default=0.0)
+    better = (quote for quote in indicated.quotes if quote.share > best)
     return replace(found, quotes=(*found.quotes, *better), shares_terms=found.shares_terms or indicated.shares_terms)
 
 
@@ -54,4 +54,4 @@ def _indicated(asked: Question, evidence: Evidence, language: Language) -> Selec
     any_age = len(disease.forms) < 2 and not disease.is_on_child
     fitting = (quote for quote in found.quotes if quote.is_on_subject or (any_age and quote.features.group >= 0))
     named = (quote for quote in fitting if telling in quote.own)
-    return replace(found, quotes=tuple(quote for quote in named if quote.held >= ANSWERS_FROM))
+    return replace(found, quotes=tuple(quote for quote in named if quote.share >= ANSWERS_FROM))

@@ -16,10 +16,10 @@ _CLEARLY: Final = 0.3
 """By so much the first of several quotes scores better than the others to lead the answer."""
 
 
-def leads(quotes: Sequence[Scored]) -> bool:
+def opens_answer(quotes: Sequence[Scored]) -> bool:
     """Return whether the first of several quotes is clearly better than the others, and readable without neighbours."""
     first, *others = quotes
-    alone = not (first.unit.table or first.unit.leans or first.unit.leads)
+    alone = not (first.unit.table or first.unit.leans or first.unit.introduces_list)
     if not others or first.passage.title or not alone or others[0].unit.limits or not first.is_on_subject:
         return False
     return all(first.score >= other.score + _CLEARLY for other in others)
@@ -43,7 +43,7 @@ def in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
 
     def order(quote: Scored) -> tuple[bool | float, ...]:
         part = quote.passage.part
-        leads = part in asked.sections and (part in ORGAN_DOSES or quote.held >= ANSWERS_FROM)
+        leads = part in asked.sections and (part in ORGAN_DOSES or quote.share >= ANSWERS_FROM)
         others = bool(asked.medicines) and names_others(asked, quote.unit)
         forbids, group = asked.forbids_in_state(quote.unit), quote.features.group
         return (quote.is_aside, others, group < 0, not forbids, not quote.fits, group <= 0, not leads, -quote.score)

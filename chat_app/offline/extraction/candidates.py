@@ -69,7 +69,7 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
     for passage in passages:
         for unit in units(passage.text):
             lead = found[-unit.leans].unit if 0 < unit.leans <= len(found) else None
-            above = _above(unit, passage) + (f" {lead.text}" if lead and lead.leads else "")
+            above = _above(unit, passage) + (f" {lead.text}" if lead and lead.introduces_list else "")
             key = "".join(unit.text.lower().split())
             if (
                 key not in seen

@@ -94,7 +94,7 @@ class Scored(Candidate):
     """A unit with its score."""
 
     features: Features
-    held: float
+    share: float
     """Share of the question's terms that the unit and the words above it hold."""
     is_on_subject: bool
     """Whether it may answer, and does not only mention the subject."""
@@ -137,7 +137,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
             Scored(
                 **vars(each),
                 features=features,
-                held=1.0 if question.names_alone else held,
+                share=1.0 if question.names_alone else held,
                 is_on_subject=not is_aside and not is_reverse and _is_on_subject(question, each, shares),
                 score=score,
                 is_aside=is_aside,

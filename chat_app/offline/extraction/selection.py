@@ -96,7 +96,7 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
 
 def clearly_answers(each: Scored) -> bool:
     """Return whether a unit answers the question, and is not only the closest."""
-    return each.is_on_subject and each.held >= ANSWERS_FROM
+    return each.is_on_subject and each.share >= ANSWERS_FROM
 
 
 def _warns(question: Question, each: Scored) -> bool:
@@ -128,7 +128,7 @@ def _quotes(
     chosen: dict[int, Scored] = {}
     length = added = 0
     best = SEVERAL if question.asks_several else BEST
-    related = [each for each in ranked if each.held >= RELATED_FROM]
+    related = [each for each in ranked if each.share >= RELATED_FROM]
     for each in related or ranked[:UNRELATED]:
         full = length >= room.words and added >= best
         if chosen and (full or each.score < enough):
@@ -137,7 +137,7 @@ def _quotes(
             one for one in everything if question.asks_list and each.unit.table and one.unit.table == each.unit.table
         ]
         whole = table if sum(one.unit.words for one in table) <= room.words else []
-        listed = _with_items(each, everything) if each.unit.leads else _together(each, placed)
+        listed = _with_items(each, everything) if each.unit.introduces_list else _together(each, placed)
         group = {one.place: one for one in whole or listed if one.place not in chosen}
         if not group or _repeats(question, each, chosen.values()):
             continue

@@ -37,7 +37,7 @@ from chat_app.offline.planning.followup_signs import (
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.readings import chosen_reading, tried_readings
 from chat_app.offline.planning.replacements import replaced
-from chat_app.offline.planning.small_talk import begins_anew, small_talk, without_courtesy
+from chat_app.offline.planning.small_talk import changes_subject, small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
@@ -93,7 +93,7 @@ _THE_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his)\b", re.IGNORECASE)
 
 def since_last_subject(turns: Sequence[Exchange]) -> Sequence[Exchange]:
     """Return the ``turns`` since the last one that says it is on another patient or subject."""
-    anew = [at for at, turn in enumerate(turns) if begins_anew(turn.question)]
+    anew = [at for at, turn in enumerate(turns) if changes_subject(turn.question)]
     return turns[anew[-1] :] if anew else turns
 
 

@@ -54,7 +54,7 @@ def without_courtesy(message: str) -> str:
     return _opening(message)[1] or message
 
 
-def begins_anew(message: str) -> bool:
+def changes_subject(message: str) -> bool:
     """Return whether ``message`` says that it is on another patient or subject than those before."""
     return any("anew" in kinds for kinds in _opening(message)[0])
 

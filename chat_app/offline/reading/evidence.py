@@ -204,7 +204,7 @@ class Evidence:
         return [(name, part) for record, name in names for one in record.drug_classes for part in _parts(one)]
 
     def subjects(self, question: str) -> list[str]:
-        """The names and classes of the drugs that ``question`` names; a class only when it is named in full."""
+        """Return the names of the drugs that ``question`` names, and the classes that it names in full."""
         own = [part for record in self.named for name in record.drug_classes for part in _parts(name)]
         asked = term_set(question)
         records = [record for lookup in self.lookups for record in lookup.records if record.matched == "class"]
@@ -220,7 +220,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _named(lookup: Lookup) -> list[EvidenceRecord]:
-    """The best record of each name that was typed; the end of a unit, such as "mL/min", is no name.
+    """Return the best record of each name that was typed; the end of a unit, such as "mL/min", is no name.
 
     A typed word that is one medicine's name and the start of another's names one of them.
     """
