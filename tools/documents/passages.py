@@ -21,7 +21,7 @@ OVERLAP_WORDS = 50
 CITED_WORDS = 45
 """Fewer words than this to each citation make a list of literature; an entry of one has 25 to 40."""
 LISTED_WORDS = 120
-"""The same under a heading that announces such a list."""
+"""Maximum number of words to each citation under a heading that announces such a list."""
 _LITERATURE = re.compile(
     r"(?:\d+[.)]?\s+)?"
     r"(?:references?(?: list)?|bibliography|literature(?: cited)?|sources|works cited|further reading)\W*",
@@ -45,7 +45,7 @@ class _Piece:
     opens: bool
     heading: bool = False
     table: TableRows | None = None
-    """Of the first line of a table."""
+    """The table, if this is its first line."""
 
     @property
     def words(self) -> int:
@@ -198,7 +198,7 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
         if not prose or head_at is None:
             continue
         tail, head = above[prose[-1]], below[head_at]
-        if tail.text.endswith(_CLOSED) or not _goes_on(tail.text, head.text):
+        if tail.text.endswith(_CLOSED) or not _continues(tail.text, head.text):
             continue
         first, *rest = sentences(head.text)
         begun = tail.text[:-1] if tail.text.endswith("-") else f"{tail.text} "
@@ -207,7 +207,7 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
     return [page.model_copy(update={"blocks": tuple(blocks)}) for page, blocks in zip(pages, whole, strict=True)]
 
 
-def _goes_on(tail: str, head: str) -> bool:
+def _continues(tail: str, head: str) -> bool:
     """Return whether ``head`` is the rest of the sentence that ``tail`` began on the page before."""
     last_word = tail.rpartition(" ")[2].lower()
     unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS

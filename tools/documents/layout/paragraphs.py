@@ -1,4 +1,4 @@
-"""Tell whether a line of a PDF page goes on with the heading, paragraph or list item before it."""
+"""Tell whether a line of a PDF page continues the heading, paragraph or list item before it."""
 
 import re
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ _LEADING_WORDS = word_list("qualifiers") | {"a", "an", "the", "der", "die", "das
 _NUMBERED = re.compile(r"\d+[.)]\s")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 LEADING = 1.5
-"""Of the type's height, from line to line of one paragraph."""
+"""Maximum distance between lines of one paragraph, in heights of the type."""
 LEAST_BROKEN = 25
-"""Characters of a line that was broken because the column ends."""
+"""Minimum length, in characters, of a line wrapped at the column edge."""
 LONG_WORD = 7.0
-"""Of the type's height: the width that a broken line may leave free."""
+"""Maximum width that a wrapped line leaves free, in heights of the type."""
 
 
 @dataclass(slots=True)

@@ -170,7 +170,7 @@ def _name(ingredients: Sequence[str]) -> str:
 
 
 def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """Each class once: FDA's marked name wins over the same name without a mark; established classes first."""
+    """Return each class once, established ones first; FDA's marked name wins over the same name without a mark."""
     by_name: dict[str, Fact] = {}
     for fact in found:
         name = fold_name(class_name(fact.value))

@@ -24,7 +24,7 @@ _OR: Final = re.compile(r"\b(?:n?or|oder|o)\b", re.IGNORECASE)
 _COVERED: Final = 3
 """Maximum number of terms that "no" covers, and as many in each alternative after "or"."""
 _STATE_COVERED: Final = 5
-"""The same for a state ("without moderate to severe rheumatic mitral stenosis")."""
+"""Maximum for a state ("without moderate to severe rheumatic mitral stenosis")."""
 
 
 class Absence(NamedTuple):
