@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from tools.documents.models import Extraction, PageContent, PassageKind, StoredPassage, TableRows, row_text
-from tools.language.sentences import LIST_MARK, sentences
-from tools.language.word_lists import word_list
+from tools.language.sentences import LIST_MARK, is_unfinished, sentences
 from tools.types import SectionStart
 
 TARGET_WORDS = 350
@@ -31,8 +30,6 @@ LEAST_RISING, MOST_FALLING = 0.3, 0.2
 """Shares of the lines in a list of contents with a page behind, or before, that of the line above."""
 _CITATION = re.compile(r"\b(?:19|20)\d{2};\s?\d+|\bdoi\b|https?://|\bISBN\b")
 _ENDS_IN_PAGE = re.compile(r"[^\d\s]\s+(\d{1,3}|[ivxlc]{1,6})$")
-_LEADING_WORDS = word_list("qualifiers") | word_list("negations") | {"a", "an", "the", "der", "die", "das"}
-"""A sentence cannot end with these."""
 _CLOSED = (".", "!", "?", ":", ";", ")", "”", '"')
 
 
@@ -209,6 +206,4 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
 
 def _continues(tail: str, head: str) -> bool:
     """Return whether ``head`` is the rest of the sentence that ``tail`` began on the page before."""
-    last_word = tail.rpartition(" ")[2].lower()
-    unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS
-    return head[:1].islower() or ((unfinished or head.startswith("(")) and not LIST_MARK.match(head))
+    return head[:1].islower() or ((is_unfinished(tail) or head.startswith("(")) and not LIST_MARK.match(head))

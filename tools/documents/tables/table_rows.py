@@ -15,8 +15,8 @@ from statistics import fmean
 from tools.documents.models import TableRows
 from tools.documents.pdf.pdf_lines import Cell, Line
 from tools.language.folding import CELL_BREAK
+from tools.language.sentences import BULLETS
 
-_BULLETS = "■•▪◆–"
 SAME_EDGE = 4.0
 """Points by which a row's cells may begin higher or end lower than its tallest one."""
 LINE_BELOW = 2.2
@@ -26,7 +26,7 @@ WORD_GAP = 3.0
 _NOTE_MARKS = ("*", "†", "‡")
 """Raised above the line that they belong to, and so perhaps read before it."""
 FRACTION = "\u2044"
-_MARK = re.compile(r"(?:[■●•▪◆◦‣►▸✓❏☐□–*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])(?:\s|$)")
+_MARK = re.compile(rf"(?:[{BULLETS}–*-]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})[.)])(?:\s|$)")
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
 SAME_BASE = 2.5
 """Points by which cells of one row may be higher or lower."""
@@ -123,7 +123,7 @@ def is_tabular(rows: Sequence[Sequence[str]]) -> bool:
     if any(cell.startswith(FRACTION) for cell in cells):
         # The figure above it was read as part of another line.
         return False
-    listed = sum(row[0][:1] in tuple(_BULLETS) for row in rows)
+    listed = sum(row[0][:1] in tuple(f"{BULLETS}–") for row in rows)
     long = sum(len(cell.split()) > 60 for cell in cells)
     return listed < 0.3 * len(rows) and not long
 
