@@ -134,7 +134,8 @@ class Searcher:
         question = understand(name)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
-        candidates = _of_class(state.index, reading.candidates, query.drug_class)
+        allowed = {one.entry for one in classed(state.index, query.drug_class)} if query.drug_class else None
+        candidates = tuple(one for one in reading.candidates if allowed is None or one.entry in allowed)
         records = self.records(client, state, [state.index.keys[one.entry] for one in candidates[:most]])
         found = [(one, records.get(state.index.keys[one.entry])) for one in candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
@@ -194,16 +195,6 @@ class Searcher:
             by_text = Reading(_listed(state.index, question) or tuple(_text_candidates(client, state, question)))
             reading = by_text if by_text.candidates else reading.perhaps or by_text
         return reading
-
-
-def _of_class(
-    index: NameIndex, candidates: tuple[NameCandidate, ...], drug_class: str | None
-) -> tuple[NameCandidate, ...]:
-    """Return the candidates that belong to ``drug_class``, or all of them without one."""
-    if not drug_class:
-        return candidates
-    allowed = {one.entry for one in classed(index, drug_class)}
-    return tuple(one for one in candidates if one.entry in allowed)
 
 
 def _load(client: Client, generation: Generation) -> DrugSnapshot:

@@ -82,7 +82,8 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
     # The best source orders and spells the ingredients.
     first = next((item for item in items if item.ingredients), items[0])
     ingredients = first.ingredients or base_moieties(first.substances)
-    generic = next((item.generic_name for item in items if item.generic_name), "") or _name(ingredients)
+    named = [*ingredients[:4], f"{len(ingredients) - 4} more ingredients"] if len(ingredients) > 5 else ingredients
+    generic = next((item.generic_name for item in items if item.generic_name), "") or joined(named)
     substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
     plain = _plain_words(ingredients, items)
     products: dict[tuple[str, tuple[str, ...], str], _ProductBin] = {}
@@ -160,13 +161,6 @@ def _file(
     if key not in bins:
         bins[key] = _ProductBin(Product(dosage_form=product.dosage_form, routes=product.routes, brand_name=brand))
     bins[key].add(product, source)
-
-
-def _name(ingredients: Sequence[str]) -> str:
-    """Join the ingredients, of more than five the first four and how many more."""
-    if len(ingredients) > 5:
-        ingredients = [*ingredients[:4], f"{len(ingredients) - 4} more ingredients"]
-    return joined(ingredients)
 
 
 def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
