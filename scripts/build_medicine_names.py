@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.demo import records as demo_records
-from tools.drug_database.importers.importer_base import RowIntake
+from tools.drug_database.importers.importer_base import ImportedRows
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.labels.label_terms import label_terms
@@ -53,10 +53,10 @@ class Brand(NamedTuple):
 def read_records(paths: Sequence[Path]) -> list[DrugRecord]:
     """Read the files as an import does."""
     with Staging() as staging:
-        intake = RowIntake(staging, lambda _: None)
-        read_paths(paths, intake)
-        intake.finish()
-        return [roll_up(group, intake.sources) for group in staging.groups()]
+        imported = ImportedRows(staging, lambda _: None)
+        read_paths(paths, imported)
+        imported.finish()
+        return [roll_up(group, imported.sources) for group in staging.groups()]
 
 
 def brands_of(records: Iterable[DrugRecord]) -> dict[str, list[str]]:

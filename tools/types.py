@@ -164,7 +164,7 @@ class FunctionOutput(Frozen):
     output: JsonValue = None
     error: str | None = None
     error_code: ToolErrorCode = "other"
-    """Of the error, for the text that readers see."""
+    """Kind of the error, which selects the text that readers see."""
     error_params: dict[str, str | int] = Field(default_factory=dict)
     is_streaming: bool = False
     """True when the function was a generator; its items were streamed as progress."""
@@ -172,7 +172,7 @@ class FunctionOutput(Frozen):
     summary: str = ""
     """A few words on the result, in English."""
     summary_phrase: Phrase | None = None
-    """The same words for translation, where the tool gave a phrase."""
+    """The summary as a phrase that can be translated, where the tool gave one."""
     subject: str = ""
     """What the call was found to be about, where the tool says it."""
     duration_ms: float = Field(default=0.0, ge=0)

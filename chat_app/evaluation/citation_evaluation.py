@@ -20,8 +20,8 @@ from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
 from chat_app.evaluation.observed_answer import Before, ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
-from tools.documents.page_words import page_texts, stands_on
-from tools.documents.row_places import row_stands_on
+from tools.documents.page_words import is_on_page, page_texts
+from tools.documents.row_places import row_is_on_page
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
 from tools.language.figures import fold
@@ -148,15 +148,15 @@ class _Sources:
     async def holds(self, passage: Passage, quote: str) -> bool:
         """Return whether ``quote`` is on the passage's page, or in the text of a source without pages."""
         if not passage.id.startswith(STORED):
-            return stands_on(quote, 1, [passage.text])
+            return is_on_page(quote, 1, [passage.text])
         path = self._library.original(passage.document_id)
         async with self._reading:
             if passage.document_id not in self._texts:
                 self._texts[passage.document_id] = await asyncio.to_thread(page_texts, path)
-            if stands_on(quote, passage.page or 1, self._texts[passage.document_id]):
+            if is_on_page(quote, passage.page or 1, self._texts[passage.document_id]):
                 return True
             is_row = "\t" in quote and path.suffix == ".pdf"
-            return is_row and await asyncio.to_thread(row_stands_on, path, passage.page or 1, quote)
+            return is_row and await asyncio.to_thread(row_is_on_page, path, passage.page or 1, quote)
 
 
 async def _check(question: CitationQuestion, answer: ObservedAnswer, sources: _Sources) -> _Checked:

@@ -16,11 +16,11 @@ from chat_app.evaluation.page_evaluation import evaluate_pages
 from tools.documents.extract import extract
 from tools.documents.layout.block_layout import Layout
 from tools.documents.models import Extraction, row_text
-from tools.documents.page_words import page_texts, stands_on
+from tools.documents.page_words import is_on_page, page_texts
 from tools.documents.passages import passages
 from tools.documents.pdf.pdf_lines import read_page
 from tools.documents.pdf.running_heads import RunningHeads
-from tools.documents.row_places import row_stands_on
+from tools.documents.row_places import row_is_on_page
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
 from tools.language.folding import CELL_BREAK, folded
@@ -163,9 +163,9 @@ def test_every_row_that_may_be_quoted_stands_on_its_page(name: str, request: pyt
         if sum(map(bool, row)) > 1
     ]
     quotable = [(page, row) for page, row in rows if CELL_BREAK not in row]
-    astray = [(page, row) for page, row in quotable if not stands_on(row, page, texts)]
+    astray = [(page, row) for page, row in quotable if not is_on_page(row, page, texts)]
 
-    assert [row for page, row in astray if not row_stands_on(path, page, row)] == []
+    assert [row for page, row in astray if not row_is_on_page(path, page, row)] == []
     assert len(quotable) >= 0.9 * len(rows)
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tools.drug_database import DrugDatabase, DrugRecord
-from tools.drug_database.importers.importer_base import RowIntake
+from tools.drug_database.importers.importer_base import ImportedRows
 from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_keys import record_key
@@ -118,8 +118,8 @@ def write_packages(folder: Path, packages: Sequence[tuple[str, str]]) -> Path:
 def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
     """Return what an import of ``paths`` would store without Milvus: records by key, and the row counts."""
     with Staging() as staging:
-        intake = RowIntake(staging, lambda _: None)
-        read_paths(paths, intake)
-        files = intake.finish()
-        records = {group.key: roll_up(group, intake.sources) for group in staging.groups()}
-    return records, ImportReport(files=files, left_out=tuple(intake.left_out), records=len(records))
+        imported = ImportedRows(staging, lambda _: None)
+        read_paths(paths, imported)
+        files = imported.finish()
+        records = {group.key: roll_up(group, imported.sources) for group in staging.groups()}
+    return records, ImportReport(files=files, left_out=tuple(imported.left_out), records=len(records))

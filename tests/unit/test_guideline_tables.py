@@ -13,7 +13,7 @@ from tools.documents.extract import extract
 from tools.documents.models import Extraction, TableRows
 from tools.documents.page_image import quote_spans
 from tools.documents.passages import passages
-from tools.documents.row_places import row_stands_on
+from tools.documents.row_places import row_is_on_page
 from tools.guidelines.library import DEMO_FOLDER
 from tools.language.folding import CELL_BREAK
 
@@ -374,8 +374,8 @@ def wrapped(tmp_path: Path) -> Path:
 def test_a_row_stands_on_its_page_where_its_cells_stand_beside_each_other(
     wrapped: Path, quote: str, stands: bool
 ) -> None:
-    assert row_stands_on(wrapped, 1, quote) is stands
-    assert not row_stands_on(wrapped, 2, quote)
+    assert row_is_on_page(wrapped, 1, quote) is stands
+    assert not row_is_on_page(wrapped, 2, quote)
 
 
 def test_the_words_of_a_row_are_marked_in_that_row_and_nowhere_else(wrapped: Path) -> None:

@@ -13,7 +13,7 @@ from tests.support.pdf_pages import Pages
 from tools.documents.extract import extract
 from tools.documents.models import Extraction
 from tools.documents.page_image import quote_spans
-from tools.documents.page_words import page_texts, stands_on
+from tools.documents.page_words import is_on_page, page_texts
 from tools.documents.passages import passages
 from tools.documents.pdf.false_spaces import takes_number
 from tools.language.quotes import quotes_in
@@ -53,7 +53,7 @@ def test_glued_words_are_parted_and_all_others_stay(tmp_path: Path) -> None:
     assert all(
         word in text.split() for word in ("antihypertensive", "pharmacologic", "instrumentation", "atherosclerotic.")
     )
-    assert stands_on(sentence, 1, page_texts(path))
+    assert is_on_page(sentence, 1, page_texts(path))
     document = pypdfium2.PdfDocument(path)
     text_page = document[0].get_textpage()
     spans = quote_spans(text_page, sentence)
@@ -90,7 +90,7 @@ def test_a_sentence_is_whole_over_the_turn_of_a_page(before: str, after: str, tm
     assert quotes_in(whole, first.text) == (whole,)
     assert quotes_in(before, first.text) == ()
     texts = page_texts(tmp_path / "g.pdf")
-    assert stands_on(whole, 1, texts)
+    assert is_on_page(whole, 1, texts)
 
 
 def test_a_box_that_is_drawn_last_is_read_where_it_stands(tmp_path: Path) -> None:

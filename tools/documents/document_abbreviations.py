@@ -18,7 +18,7 @@ _REACH = 200
 _LAST_WORD = re.compile(r"[A-Za-z][\w-]*\Z")
 _IN_A_NOTE = re.compile(r"(?:^|[;\n]\s?)([A-Z][A-Za-z0-9-]{1,7}?)s?, ([a-z][\w -]{4,60}?)(?=;|\.|\n|$)")
 _LEAST_LETTERS = 3
-"""Of an abbreviation of a single word."""
+"""Minimum number of letters of an abbreviation for a single word."""
 _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
 
 

@@ -22,7 +22,7 @@ class PageImage(Frozen):
 
     png: bytes
     pages: int
-    """Of the whole document."""
+    """Number of pages of the whole document."""
     marked_at: tuple[float, float] | None = None
     """The top left corner of the first quote that was found, as fractions of the page's width and height."""
 
@@ -52,7 +52,7 @@ class Block(Frozen):
     text: str
     """The words as they are, white space and line-end hyphens mended."""
     level: int = 0
-    """Of a heading: 1 is the outermost."""
+    """Level of a heading, from 1 for the outermost."""
     body: bool = True
     """False for text in another type than the running text: notes under tables, imprints."""
     table: TableRows | None = None

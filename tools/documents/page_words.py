@@ -41,7 +41,7 @@ def page_texts(path: Path) -> list[str]:
     return [_untagged(text) if path.suffix in {".html", ".htm"} else re.sub(r"[*_`#|]", "", text)]
 
 
-def stands_on(quote: str, page: int, texts: list[str]) -> bool:
+def is_on_page(quote: str, page: int, texts: list[str]) -> bool:
     """Return whether ``quote`` is on page ``page`` (from 1), or begins there and ends on the next.
 
     White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included. The
@@ -55,7 +55,7 @@ def stands_on(quote: str, page: int, texts: list[str]) -> bool:
         return True
     label = _LABEL.match(quote)
     if label and folded(label[0]) in here:
-        return stands_on(quote[label.end() :], page, texts)
+        return is_on_page(quote[label.end() :], page, texts)
     following = folded(texts[page]) if page < len(texts) else ""
     return any(
         words[:cut] in here and words[cut:] in following[: _RUNNING_HEAD + len(words) - cut]

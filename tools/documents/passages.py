@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from tools.documents.models import Extraction, PageContent, PassageKind, StoredPassage, TableRows, row_text
-from tools.language.sentences import LIST_MARK, sentences
-from tools.language.word_lists import word_list
+from tools.language.sentences import LIST_MARK, is_unfinished, sentences
 from tools.types import SectionStart
 
 TARGET_WORDS = 350
@@ -21,7 +20,7 @@ OVERLAP_WORDS = 50
 CITED_WORDS = 45
 """Fewer words than this to each citation make a list of literature; an entry of one has 25 to 40."""
 LISTED_WORDS = 120
-"""The same under a heading that announces such a list."""
+"""Maximum number of words to each citation under a heading that announces such a list."""
 _LITERATURE = re.compile(
     r"(?:\d+[.)]?\s+)?"
     r"(?:references?(?: list)?|bibliography|literature(?: cited)?|sources|works cited|further reading)\W*",
@@ -31,8 +30,6 @@ LEAST_RISING, MOST_FALLING = 0.3, 0.2
 """Shares of the lines in a list of contents with a page behind, or before, that of the line above."""
 _CITATION = re.compile(r"\b(?:19|20)\d{2};\s?\d+|\bdoi\b|https?://|\bISBN\b")
 _ENDS_IN_PAGE = re.compile(r"[^\d\s]\s+(\d{1,3}|[ivxlc]{1,6})$")
-_LEADING_WORDS = word_list("qualifiers") | word_list("negations") | {"a", "an", "the", "der", "die", "das"}
-"""A sentence cannot end with these."""
 _CLOSED = (".", "!", "?", ":", ";", ")", "”", '"')
 
 
@@ -45,7 +42,7 @@ class _Piece:
     opens: bool
     heading: bool = False
     table: TableRows | None = None
-    """Of the first line of a table."""
+    """The table, if this is its first line."""
 
     @property
     def words(self) -> int:
@@ -198,7 +195,7 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
         if not prose or head_at is None:
             continue
         tail, head = above[prose[-1]], below[head_at]
-        if tail.text.endswith(_CLOSED) or not _goes_on(tail.text, head.text):
+        if tail.text.endswith(_CLOSED) or not _continues(tail.text, head.text):
             continue
         first, *rest = sentences(head.text)
         begun = tail.text[:-1] if tail.text.endswith("-") else f"{tail.text} "
@@ -207,8 +204,6 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
     return [page.model_copy(update={"blocks": tuple(blocks)}) for page, blocks in zip(pages, whole, strict=True)]
 
 
-def _goes_on(tail: str, head: str) -> bool:
+def _continues(tail: str, head: str) -> bool:
     """Return whether ``head`` is the rest of the sentence that ``tail`` began on the page before."""
-    last_word = tail.rpartition(" ")[2].lower()
-    unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS
-    return head[:1].islower() or ((unfinished or head.startswith("(")) and not LIST_MARK.match(head))
+    return head[:1].islower() or ((is_unfinished(tail) or head.startswith("(")) and not LIST_MARK.match(head))

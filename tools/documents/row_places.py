@@ -18,9 +18,9 @@ from tools.language.quotes import places
 from tools.language.sentences import Span
 
 _MOST_TRIES = 20_000
-"""Of one row: what repeats in a cell and on its page goes together in endless ways. Real ones need up to 10,000."""
+"""Maximum for one row, whose cells may repeat on the page in endless combinations. Real rows need up to 10,000."""
 _MOST_PLACES = 200
-"""Of one cell: a figure may be on its page many times."""
+"""Maximum for one cell, since a figure may be on its page many times."""
 _SHORT = 12
 """Signs of a cell that may occur on its page more than once."""
 _SAME_LINE = 4.0
@@ -28,9 +28,9 @@ _SAME_LINE = 4.0
 _LEAST_HEIGHT = 8.0
 """Points: a sign such as a bullet is lower than the type it is set in."""
 _LINE_BELOW = 2.4
-"""Of the letters' height: a wrapped cell goes on no further below."""
+"""Maximum distance between the lines of a wrapped cell, in heights of the letters."""
 _WORD_GAP = 4.0
-"""The same, for the white between two words of a cell."""
+"""Maximum space between two words of a cell, in heights of the letters."""
 
 
 class _Box(NamedTuple):
@@ -49,7 +49,7 @@ class _Place:
     last: _Box
 
 
-def row_stands_on(path: Path, page_number: int, quote: str) -> bool:
+def row_is_on_page(path: Path, page_number: int, quote: str) -> bool:
     """Return whether each line of ``quote``, its cells parted by tabs, is a row of that page (from 1). Blocks."""
     with closing(open_pdf(path)) as document:
         return 1 <= page_number <= len(document) and bool(row_spans(document[page_number - 1].get_textpage(), quote))
@@ -113,7 +113,7 @@ class _PageWords:
             if self._tries > _MOST_TRIES:
                 return
             boxes = self._boxes(span)
-            if boxes and _is_column(boxes) and (before is None or _goes_on(before, boxes[0])):
+            if boxes and _is_column(boxes) and (before is None or _continues(before, boxes[0])):
                 earlier, boxed = (before.spans, [before.box]) if before else ((), [])
                 yield _Place((*earlier, span), _around([*boxed, *boxes]), boxes[-1])
 
@@ -149,7 +149,7 @@ def _is_column(boxes: Sequence[_Box]) -> bool:
     return all(_is_below(upper, upper, lower) for upper, lower in pairwise(boxes))
 
 
-def _goes_on(before: _Place, box: _Box) -> bool:
+def _continues(before: _Place, box: _Box) -> bool:
     height = before.last.top - before.last.bottom
     if _is_beside(before.last, box):
         return -1 < box.left - before.last.right < _WORD_GAP * height

@@ -18,7 +18,7 @@ from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records.reports import DrugDatabaseStats, ImportProgress, ImportReport
 from tools.drug_database.storage import drug_collection
-from tools.drug_database.storage.generations import CALL_SECONDS, drop
+from tools.drug_database.storage.generations import WRITE_SECONDS, drop
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable
 from tools.language.query_expansion import QueryExpansion
 from tools.milvus.connection import Client, CollectionGone, MilvusConnection
@@ -145,9 +145,9 @@ class DrugDatabase:
                 return
 
         def remove(client: Client) -> None:
-            generation = drug_collection.current(client, self._name, timeout=CALL_SECONDS)
+            generation = drug_collection.current(client, self._name, timeout=WRITE_SECONDS)
             if generation is not None:
-                client.drop_alias(self._name, timeout=CALL_SECONDS)
+                client.drop_alias(self._name, timeout=WRITE_SECONDS)
                 drop(client, generation)
 
         await self._milvus.run(remove, deadline=_LOAD_SECONDS)

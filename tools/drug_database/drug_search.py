@@ -37,21 +37,20 @@ from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stems
-from tools.drug_database.storage.generations import CALL_SECONDS as _LOAD_SECONDS
-from tools.drug_database.storage.generations import Generation
+from tools.drug_database.storage.generations import WRITE_SECONDS, Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
 from tools.language.vocabulary.populations import populations_asked
 from tools.milvus.connection import Client, one_of
 
-CALL_SECONDS: Final = 5.0
+READ_SECONDS: Final = 5.0
 _MOST_NAMED: Final = 8
 _MOST_OF_ONE_NAME: Final = 5
 """Records of one brand that are read to find the one that holds its label."""
 _TEXT_HITS: Final = 20
 _RRF_K: Final = 10
 _MOST_PIECES: Final = 16
-"""Of one bucket of codes: a labeler has at most 10,000 product codes, which fill less than half of them."""
+"""Maximum for one bucket of codes: a labeler has at most 10,000 product codes, which fill less than half of it."""
 _GUESSES: Final = frozenset({"spelling", "text"})
 _EMPTY = "The drug database holds no records yet: import drug data first."
 _NO_MATCH = "No medicine of that name is in the drug database."
@@ -97,7 +96,7 @@ class Searcher:
 
     def snapshot(self, client: Client) -> DrugSnapshot | None:
         """Return the current state, reloaded when another was published; None before the first import."""
-        generation = drug_collection.current(client, self._alias, timeout=CALL_SECONDS)
+        generation = drug_collection.current(client, self._alias, timeout=READ_SECONDS)
         if generation is None:
             return None
         with self._lock:
@@ -135,7 +134,8 @@ class Searcher:
         question = understand(name)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
-        candidates = _of_class(state.index, reading.candidates, query.drug_class)
+        allowed = {one.entry for one in classed(state.index, query.drug_class)} if query.drug_class else None
+        candidates = tuple(one for one in reading.candidates if allowed is None or one.entry in allowed)
         records = self.records(client, state, [state.index.keys[one.entry] for one in candidates[:most]])
         found = [(one, records.get(state.index.keys[one.entry])) for one in candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
@@ -174,7 +174,7 @@ class Searcher:
         if not keys:
             return {}
         wanted, fields = one_of("key", keys), ["key", "body", "pieces"]
-        rows = client.query(state.generation.records, filter=wanted, output_fields=fields, timeout=CALL_SECONDS)
+        rows = client.query(state.generation.records, filter=wanted, output_fields=fields, timeout=READ_SECONDS)
         return {row["key"]: _record(client, state, row) for row in rows}
 
     def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
@@ -197,23 +197,13 @@ class Searcher:
         return reading
 
 
-def _of_class(
-    index: NameIndex, candidates: tuple[NameCandidate, ...], drug_class: str | None
-) -> tuple[NameCandidate, ...]:
-    """Return the candidates that belong to ``drug_class``, or all of them without one."""
-    if not drug_class:
-        return candidates
-    allowed = {one.entry for one in classed(index, drug_class)}
-    return tuple(one for one in candidates if one.entry in allowed)
-
-
 def _load(client: Client, generation: Generation) -> DrugSnapshot:
-    catalog = drug_collection.read_catalog(client, generation, timeout=CALL_SECONDS)
-    client.load_collection(generation.records, timeout=_LOAD_SECONDS)
+    catalog = drug_collection.read_catalog(client, generation, timeout=READ_SECONDS)
+    client.load_collection(generation.records, timeout=WRITE_SECONDS)
     lines: list[bytes] = []
     for piece in range(catalog.name_pieces):
         packed = drug_collection.read_pieces(
-            client, generation.parts, drug_collection.NAMES, 1, first=piece, timeout=CALL_SECONDS
+            client, generation.parts, drug_collection.NAMES, 1, first=piece, timeout=READ_SECONDS
         )
         lines += drug_collection.unpack(packed)
     return DrugSnapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
@@ -223,7 +213,7 @@ def _record(client: Client, state: DrugSnapshot, row: drug_collection.Row) -> Dr
     body = row["body"]
     if row["pieces"]:
         body += drug_collection.read_pieces(
-            client, state.generation.parts, row["key"], row["pieces"], timeout=CALL_SECONDS
+            client, state.generation.parts, row["key"], row["pieces"], timeout=READ_SECONDS
         )
     return DrugRecord.model_validate_json(drug_collection.unpack(body)[0])
 
@@ -232,7 +222,7 @@ def _by_code(client: Client, state: DrugSnapshot, code: AskedCode) -> Reading:
     found: dict[int, NameCandidate] = {}
     for stored in code.stored:
         packed = drug_collection.read_pieces(
-            client, state.generation.parts, bucket(stored), _MOST_PIECES, timeout=CALL_SECONDS
+            client, state.generation.parts, bucket(stored), _MOST_PIECES, timeout=READ_SECONDS
         )
         for line in drug_collection.unpack(packed) if packed else ():
             listed, _, key = line.decode().partition("\t")
@@ -268,7 +258,7 @@ def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) 
 
 
 def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[str]:
-    """Keys of the records that match ``text``, best first."""
+    """Return the keys of the records that match ``text``, best first."""
     if not text:
         return []
     found = client.search(
@@ -277,7 +267,7 @@ def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[st
         anns_field=field,
         limit=_TEXT_HITS,
         output_fields=["key"],
-        timeout=CALL_SECONDS,
+        timeout=READ_SECONDS,
     )
     return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
 

@@ -30,6 +30,7 @@ _SPACE: Final = re.compile(r"\s*")
 _CLOSED: Final = re.compile(r"""[.!?:;]["'”“’‘»)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z*†‡])?$""")
 _CLOSE_REACH: Final = 24
 """Maximum length of a full stop with the quotation marks and reference numbers after it."""
+_LEADING_WORDS: Final = word_list("qualifiers") | word_list("negations") | {"a", "an", "the", "der", "die", "das"}
 _LONG_LINE: Final = 60
 """Minimum length of a wrapped line."""
 _LONGEST_ABBREVIATION: Final = 4
@@ -115,10 +116,13 @@ def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
     below = text[following : line_end if line_end >= 0 else len(text)]
     if LIST_MARK.match(below) or "\t" in line or "\t" in below or below.startswith("|") or is_closed(line):
         return False
-    last_word = line.rpartition(" ")[2].lower()
-    unfinished = line.endswith((",", "-")) or last_word in word_list("qualifiers") | word_list("negations")
     wrapped = len(line) >= _LONG_LINE and text.count("\n", end, following) == 1
-    return below[:1].islower() or unfinished or wrapped
+    return below[:1].islower() or is_unfinished(line) or wrapped
+
+
+def is_unfinished(text: str) -> bool:
+    """Return whether ``text`` ends in a comma, a hyphen or a word that another must follow: "of", "the", "not"."""
+    return text.endswith((",", "-")) or text.rpartition(" ")[2].lower() in _LEADING_WORDS
 
 
 def is_closed(text: str, start: int = 0, end: int | None = None) -> bool:

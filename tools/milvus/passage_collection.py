@@ -57,7 +57,7 @@ class SearchField:
     probe: Any
     """A value to search for where any does."""
     dimension: int | None = None
-    """Of a vector; another one does not fit."""
+    """Number of dimensions of a vector."""
 
 
 class PassageCollection:

@@ -38,7 +38,7 @@ BELOW_OUTLINE = 10
 HEADING_WORDS = 22
 """A heading has at most this many words; longer text in large type is a lead paragraph."""
 HEADING_WIDTH = 0.75
-"""Of the type's height, for each character: a wider line has white in it, as a table's header. Headings take 0.5."""
+"""Maximum width of a heading for each character, in heights of the type. Most take 0.5; a table's header takes more."""
 HEADINGS_ABREAST = 3
 """More lines of one type beside each other are a table's header, or labels in a figure."""
 

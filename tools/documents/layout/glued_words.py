@@ -22,7 +22,7 @@ MOST_LETTERS: Final = 200
 MOST_PRINTED: Final = 3
 """A string that is printed more often is a word or a name."""
 LEAST_SEEN: Final = 2
-"""How often the document must print a word that English does not have."""
+"""Minimum number of times that the document prints a word that English does not have."""
 LEAST_CONTENT: Final = 4
 """Letters of a part other than a function word; shorter ones occur in any long word, and must be common."""
 OFTEN: Final = 10
@@ -31,11 +31,11 @@ COMMON: Final = 1_000
 NEW_WORD: Final = math.log(0.01)
 """Logarithm of the chance that a string is a word that neither the document nor English has elsewhere."""
 NEW_LETTER: Final = -2.2
-"""The same for each of its letters; English words have about 2.2 nats a letter."""
+"""Added to ``NEW_WORD`` for each letter; English words have about 2.2 nats a letter."""
 GLUED: Final = math.log(0.0001)
 """Logarithm of the chance that a string was printed without its white space."""
 NUMBER: Final = -4.0
-"""The same for a number; each figure takes one more."""
+"""Logarithm of the chance that a string is a number; each figure lowers it by one."""
 _LONGEST_WORD: Final = 24
 _DIGITS: Final = re.compile(r"\d+")
 _LETTERS: Final = re.compile(r"[^\W_]+")

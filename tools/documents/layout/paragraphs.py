@@ -1,22 +1,20 @@
-"""Tell whether a line of a PDF page goes on with the heading, paragraph or list item before it."""
+"""Tell whether a line of a PDF page continues the heading, paragraph or list item before it."""
 
 import re
 from dataclasses import dataclass
 
 from tools.documents.models import BlockKind, TableRows
 from tools.documents.pdf.pdf_lines import Line
-from tools.language.word_lists import word_list
+from tools.language.sentences import is_unfinished
 
-_LEADING_WORDS = word_list("qualifiers") | {"a", "an", "the", "der", "die", "das"}
-"""Words that another must follow: "of", "the", "with"."""
 _NUMBERED = re.compile(r"\d+[.)]\s")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 LEADING = 1.5
-"""Of the type's height, from line to line of one paragraph."""
+"""Maximum distance between lines of one paragraph, in heights of the type."""
 LEAST_BROKEN = 25
-"""Characters of a line that was broken because the column ends."""
+"""Minimum length, in characters, of a line wrapped at the column edge."""
 LONG_WORD = 7.0
-"""Of the type's height: the width that a broken line may leave free."""
+"""Maximum width that a wrapped line leaves free, in heights of the type."""
 
 
 @dataclass(slots=True)
@@ -63,11 +61,10 @@ def runs_on(draft: BlockDraft, line: Line, kind: BlockKind) -> bool:
     last = draft.last
     if draft.kind != "heading" or kind != "text" or _is_closed(last.text):
         return False
-    unfinished = last.text.endswith(",") or last.text.rpartition(" ")[2].lower() in _LEADING_WORDS
     below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
     # A line is broken where the next word does not fit; a heading over a list ends anywhere.
     broken = len(last.text) >= LEAST_BROKEN and last.right > line.right - LONG_WORD * line.size
-    goes_on = unfinished or line.text[0].islower()
+    goes_on = is_unfinished(last.text) or line.text[0].islower()
     return goes_on and below and broken and last.left < line.right and line.left < last.right
 
 

@@ -17,7 +17,7 @@ from tools.language.terms import clean
 
 MAX_PAGES = 5_000
 MAX_CHARACTERS = 40_000_000
-"""Of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
+"""Maximum of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
 MAX_OUTLINE = 5_000
 
 

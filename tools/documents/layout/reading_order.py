@@ -7,7 +7,7 @@ from tools.documents.pdf.pdf_lines import Line
 from tools.documents.pdf.pdf_rules import runs
 
 _NEAR = 2.5
-"""Of the type's height: lines of one block are no further apart."""
+"""Maximum distance between lines of one block, in heights of the type."""
 
 
 def reading_order(lines: Sequence[Line], tables: Iterable[Iterable[int]]) -> Sequence[int]:

@@ -20,14 +20,14 @@ _LARGER = 1.05
 _WORDS = "AI"
 """Capitals that are words themselves."""
 _NARROWER = 0.8
-"""Of the usual space between words: a space behind a capital that could be a word itself, but is none."""
+"""Maximum width of a false space behind a capital letter, as a share of the usual space between words."""
 _NUMBERS = r"\d{1,3}(?: ?[,\u2013-] ?\d{1,3})*[,\u2013-]?"
 _BEHIND = re.compile(rf"(?<=[.!?\"\u201d)\]]) {{1,2}}({_NUMBERS})(?=\s|\Z)")
 _OPENING = re.compile(rf"^({_NUMBERS}) (?=\S)", re.MULTILINE)
 _ENDS = re.compile(r"[.!?][\"\u201d\u2019)\]]*(?:\d{1,3}[,\u2013-])*\Z")
 _REACH = 24
 _RAISED = 0.15
-"""Of the type's height: a raised number stands at least this much higher than the words beside it."""
+"""Minimum height of a raised number above the words beside it, in heights of the type."""
 
 
 def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str:

@@ -25,15 +25,15 @@ from tools.language.sentences import BULLETS
 from tools.language.terms import clean
 
 CELL_GAP = 0.75
-"""Of the type's height: a wider space between words parts two cells. A space between words is about 0.2."""
+"""Maximum space between words of one cell, in heights of the type. A usual space is about 0.2."""
 LEAST_GAP = 6.0
 """In points: less parts no cells in any type."""
 TOUCHING = 0.1
-"""Of the type's height: a space between words is wider."""
+"""Maximum gap inside a word, in heights of the type."""
 BOLD_WEIGHT = 600
 LEAST_ROWS = 3
 WIDE_LINE = 0.62
-"""Of the type's height, for each character: a line wider than this holds white. Prose takes 0.4 to 0.5."""
+"""Maximum width of a line without gaps for each character, in heights of the type. Prose takes 0.4 to 0.5."""
 TALLEST_ROW = 200.0
 """Points that text rises by at most from the end of one cell to the next; to the next column of prose it rises more."""
 MAX_LEADERS = 8

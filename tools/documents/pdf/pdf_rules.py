@@ -22,7 +22,7 @@ LEAST_RULES = 3
 _ALIKE = 4.5
 """Points by which the ends of a table's rules lie apart."""
 _LEAST_WIDTH = 0.3
-"""Of the page's width, for the rules of a table."""
+"""Minimum width of the rules of a table, as a share of the page's width."""
 MAX_OBJECTS = 5_000
 """A page that draws more is a picture made of lines."""
 
@@ -55,11 +55,11 @@ def read_rules(page: Any) -> tuple[Rule, ...]:
     )
 
 
-def runs(items: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
-    """Split ``items`` into runs; an item begins another run unless ``goes_on`` accepts it after the current one."""
+def runs(items: Iterable[T], continues: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
+    """Split ``items`` into runs; an item begins another run unless ``continues`` accepts it after the current one."""
     run: list[T] = []
     for item in items:
-        if run and not goes_on(run, item):
+        if run and not continues(run, item):
             yield run
             run = []
         run.append(item)
@@ -68,7 +68,7 @@ def runs(items: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> Iterator[
 
 
 def _pieces(page: Any) -> list[tuple[float, float, float]]:
-    """Left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
+    """Return left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
     handle = address_of(page.raw)
     count = _COUNT(handle)
     if count > MAX_OBJECTS:
@@ -95,7 +95,7 @@ def _rule(pieces: Sequence[tuple[float, float, float]]) -> Rule:
 
 
 def stacks(rules: Sequence[Rule], page_width: float) -> list[list[Rule]]:
-    """Rules that begin and end at the same places, as those of a table do, from top to bottom."""
+    """Group the rules that begin and end at the same places, as those of a table do, from top to bottom."""
     found: list[list[Rule]] = []
     for rule in rules:
         if rule.right - rule.left < _LEAST_WIDTH * page_width:

@@ -34,7 +34,7 @@ class Parts(NamedTuple):
     firsts: list[int]
     """Where in the text their first visible characters are."""
     lasts: list[int]
-    """The same of their last ones. A hyphen that PDFium put at a line's end is not counted."""
+    """Where their last visible characters are. A hyphen that PDFium put at a line's end is not counted."""
     hyphenated: list[bool]
 
 

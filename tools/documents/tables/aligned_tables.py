@@ -28,16 +28,16 @@ from tools.documents.tables.table_rows import (
 
 LEAST_ROWS = 3
 _LEADING = 2.6
-"""Of the type's height: rows further apart than this belong to different blocks."""
+"""Maximum distance between rows of one block, in heights of the type."""
 _ALIGNED = 2.5
 """Points by which the edges of cells in one column may differ."""
 _INDENTED = 3.0
 _WRAPPED = 2
 """Lines with one cell, of wrapped cells or names of groups, that may be between two rows."""
 _CELL_WORDS = 12.0
-"""Words of a cell, on average: longer ones are prose in columns."""
+"""Maximum of words in a cell, on average; longer ones are prose in columns."""
 _SHORT_WORDS = 3.0
-"""The same, of the column that names or counts."""
+"""Maximum of words in a cell of the column that names or counts, on average."""
 
 
 def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTable]:
@@ -54,7 +54,7 @@ def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[list[int]]
     """Yield the lines that follow each other in the file and are beside each other."""
     group: list[int] = []
     for index, line in enumerate(lines):
-        if group and not _goes_on(lines[group[-1]], line):
+        if group and not _continues(lines[group[-1]], line):
             yield group
             group = []
         if line.cells and index not in taken:
@@ -63,7 +63,7 @@ def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[list[int]]
         yield group
 
 
-def _goes_on(last: Line, line: Line) -> bool:
+def _continues(last: Line, line: Line) -> bool:
     return abs(last.base - line.base) <= SAME_BASE and line.left >= last.right
 
 

@@ -15,18 +15,18 @@ from statistics import fmean
 from tools.documents.models import TableRows
 from tools.documents.pdf.pdf_lines import Cell, Line
 from tools.language.folding import CELL_BREAK
+from tools.language.sentences import BULLETS
 
-_BULLETS = "■•▪◆–"
 SAME_EDGE = 4.0
 """Points by which a row's cells may begin higher or end lower than its tallest one."""
 LINE_BELOW = 2.2
-"""Of the type's height: a wrapped cell goes on no further below."""
+"""Maximum distance between the lines of a wrapped cell, in heights of the type."""
 WORD_GAP = 3.0
-"""The same, for the white between two words of a cell."""
+"""Maximum space between two words of a cell, in heights of the type."""
 _NOTE_MARKS = ("*", "†", "‡")
 """Raised above the line that they belong to, and so perhaps read before it."""
 FRACTION = "\u2044"
-_MARK = re.compile(r"(?:[■●•▪◆◦‣►▸✓❏☐□–*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])(?:\s|$)")
+_MARK = re.compile(rf"(?:[{BULLETS}–*-]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})[.)])(?:\s|$)")
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
 SAME_BASE = 2.5
 """Points by which cells of one row may be higher or lower."""
@@ -77,16 +77,16 @@ def laid_out(header: Sequence[Row], groups: Sequence[Sequence[Row]], columns: Se
 
 def _marked(group: Sequence[Row], columns: Sequence[Column]) -> tuple[str, ...]:
     cells = joined_cells(group, columns)
-    if _stands_together(group, columns):
+    if _is_one_row(group, columns):
         return tuple(cells)
     first = next((at for at, cell in enumerate(cells) if cell), 0)
     return tuple(f"{CELL_BREAK}{cell}" if cell and at > first else cell for at, cell in enumerate(cells))
 
 
-def _stands_together(group: Sequence[Row], columns: Sequence[Column]) -> bool:
+def _is_one_row(group: Sequence[Row], columns: Sequence[Column]) -> bool:
     """Return whether each cell is in one piece or wrapped, and none exceeds the tallest."""
     filled = [column for column in by_column(group, columns) if column]
-    if not all(_goes_on(above, below) for column in filled for above, below in pairwise(column)):
+    if not all(_continues(above, below) for column in filled for above, below in pairwise(column)):
         return False
     if _may_name_the_next(filled) or any(column[0][1].text.startswith(_NOTE_MARKS) for column in filled):
         return False
@@ -103,7 +103,7 @@ def _may_name_the_next(filled: Sequence[Sequence[tuple[Row, Cell]]]) -> bool:
     return lower and cell.text[0].isupper() and cell.left < first[0][1].left + SAME_EDGE
 
 
-def _goes_on(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
+def _continues(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
     """Return whether the second piece of a cell is behind the first one or right below it."""
     (upper, above), (lower, below) = first, second
     size = max(upper.size, lower.size)
@@ -123,7 +123,7 @@ def is_tabular(rows: Sequence[Sequence[str]]) -> bool:
     if any(cell.startswith(FRACTION) for cell in cells):
         # The figure above it was read as part of another line.
         return False
-    listed = sum(row[0][:1] in tuple(_BULLETS) for row in rows)
+    listed = sum(row[0][:1] in tuple(f"{BULLETS}–") for row in rows)
     long = sum(len(cell.split()) > 60 for cell in cells)
     return listed < 0.3 * len(rows) and not long
 
@@ -172,7 +172,7 @@ def split_header(rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 
 def columns_of(rows: Sequence[Row]) -> list[Column]:
-    """Spans of x that cells cover in rows of several cells; what no cell covers parts the columns."""
+    """Return the columns: the spans of x that are covered by the cells of rows with several cells."""
     spans = sorted((cell.left, cell.right) for row in rows if len(row.cells) >= 2 for cell in row.cells)
     columns: list[Column] = []
     for left, right in spans:

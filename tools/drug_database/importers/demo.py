@@ -8,7 +8,7 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-from tools.drug_database.importers.importer_base import RowIntake
+from tools.drug_database.importers.importer_base import ImportedRows
 from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.source_files.container import Entry
 from tools.types import DEMO_ISSUER, Frozen
@@ -50,10 +50,12 @@ def _load(file: Path) -> tuple[Contribution, ...]:
     return DemoFile.model_validate_json(file.read_bytes()).records
 
 
-def read(intake: RowIntake) -> None:
-    """Hand every demonstration drug to the intake."""
+def read(imported: ImportedRows) -> None:
+    """Hand every demonstration drug to the imported."""
     for file in _files():
         loaded = _load(file)
-        rows = intake.rows(Entry(file.name, file), loaded, kind="demonstration drugs", source=SOURCE, total=len(loaded))
+        rows = imported.rows(
+            Entry(file.name, file), loaded, kind="demonstration drugs", source=SOURCE, total=len(loaded)
+        )
         for number, record in enumerate(rows, start=1):
-            intake.put(record, number)
+            imported.put(record, number)

@@ -7,7 +7,7 @@ Source of the layout: FDA, "Drugs@FDA Data Files".
 
 from typing import Final
 
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
 from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
 from tools.drug_database.records.drug_record import Contribution
 
@@ -31,32 +31,32 @@ _STATUS_NAMES: Final = SourceTable(
 )
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read the products with the tables that explain them."""
     products = (row for entry in files.get(_PRODUCTS.title, ()) for _, row in _PRODUCTS.read(entry))
     # Other applications say nothing about a medicine.
     known = {row["ApplNo"] for row in products if not isinstance(row, str)}
     applications: dict[str, tuple[str, str]] = {}
-    for line, row in _APPLICATIONS.rows(files, intake):
+    for line, row in _APPLICATIONS.rows(files, imported):
         if row["ApplNo"] not in known:
-            intake.refuse(line, "no product of this application is in the data")
+            imported.refuse(line, "no product of this application is in the data")
         else:
             applications[row["ApplNo"]] = row["ApplType"], row["SponsorName"]
-            intake.merge()
-    for line, row in _PRODUCTS.rows(files, intake):
-        intake.put(_product(row, *applications.get(row["ApplNo"], ("", ""))), line)
+            imported.merge()
+    for line, row in _PRODUCTS.rows(files, imported):
+        imported.put(_product(row, *applications.get(row["ApplNo"], ("", ""))), line)
     names: dict[str, str] = {}
-    for _, row in _STATUS_NAMES.rows(files, intake):
+    for _, row in _STATUS_NAMES.rows(files, imported):
         names[row["MarketingStatusID"]] = row["MarketingStatusDescription"]
-        intake.merge()
-    for line, row in _STATUS.rows(files, intake):
+        imported.merge()
+    for line, row in _STATUS.rows(files, imported):
         status = names.get(row["MarketingStatusID"], f"status {row['MarketingStatusID']}")
-        intake.patch(_item(row), "marketing", status, line)
-    for line, row in _EQUIVALENCE.rows(files, intake):
+        imported.patch(_item(row), "marketing", status, line)
+    for line, row in _EQUIVALENCE.rows(files, imported):
         if row["TECode"]:
-            intake.patch(_item(row), "te_codes", row["TECode"], line)
+            imported.patch(_item(row), "te_codes", row["TECode"], line)
         else:
-            intake.refuse(line, "no equivalence code")
+            imported.refuse(line, "no equivalence code")
 
 
 def _item(row: Row) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tools.drug_database.importers.importer_base import Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import Files, ImportedRows, Importer
 from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.records.drug_record import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
@@ -50,14 +50,14 @@ def role(entry: Entry) -> str | None:
     return "csv" if "generic_name" in columns else None
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read the rows of every file."""
     for kind in ("csv", "json"):
         for entry in files.get(kind, ()):
             source = _source(entry, kind)
             rows = _csv_rows(entry) if kind == "csv" else enumerate(records(entry), start=1)
-            for number, row in intake.rows(entry, rows, kind=f"formulary ({kind.upper()})", source=source):
-                intake.put(row if isinstance(row, str) else _contribution(row, source), number)
+            for number, row in imported.rows(entry, rows, kind=f"formulary ({kind.upper()})", source=source):
+                imported.put(row if isinstance(row, str) else _contribution(row, source), number)
 
 
 def _source(entry: Entry, kind: str) -> DataSource:

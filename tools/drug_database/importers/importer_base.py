@@ -1,4 +1,4 @@
-"""What importers share: how one is registered, and the intake that counts every row it hands over."""
+"""Shared by the importers: how a format is registered, and ``ImportedRows``, which counts every row."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,17 +20,17 @@ SOURCES: Final[Mapping[str, DataSource]] = {
 """The public sources of the importers, by their id."""
 
 
-class RowIntake:
-    """Takes the rows of one import. Every row of ``rows`` ends in exactly one other call."""
+class ImportedRows:
+    """Counts and stages the rows of one import. Every row of ``rows`` ends in exactly one other call."""
 
     def __init__(self, staging: Staging, progress: Progress) -> None:
         self._staging = staging
         self._progress = progress
         self._files: dict[str, FileReport] = {}
         self._key = ""
-        """Of the current file in ``_files``."""
+        """Key of the current file in ``_files``."""
         self._count: FileReport
-        """Of the current file."""
+        """Report of the current file."""
         self._put = 0
         self._total: int | None = None
         self.sources: dict[str, DataSource] = {}
@@ -118,7 +118,7 @@ class Importer:
     """The format's name for people."""
     role: FileRole
     """Return the part that a file plays in the format, by its content; None for another format's file."""
-    read: Callable[[Files, RowIntake], None]
+    read: Callable[[Files, ImportedRows], None]
 
 
 def label_source(origin: str, set_id: str, title: str, provider: str, time: str) -> DataSource:

@@ -7,7 +7,7 @@ Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File 
 
 from typing import Final
 
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
 from tools.drug_database.importers.text_tables import Row, SourceTable, by_columns, listed
 from tools.drug_database.records.drug_record import Contribution, Product
 from tools.drug_database.records.strengths import combined, strength
@@ -22,15 +22,15 @@ _PRODUCTS: Final = SourceTable(
 _PACKAGES: Final = SourceTable("NDC packages", _SOURCE, frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"}))
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read products, then packages."""
-    for line, row in _PRODUCTS.rows(files, intake):
-        intake.put(_product(row), line)
-    for line, row in _PACKAGES.rows(files, intake):
+    for line, row in _PRODUCTS.rows(files, imported):
+        imported.put(_product(row), line)
+    for line, row in _PACKAGES.rows(files, imported):
         if not row["PRODUCTNDC"] or not row["NDCPACKAGECODE"]:
-            intake.refuse(line, "no product or package code")
+            imported.refuse(line, "no product or package code")
         else:
-            intake.patch(row["PRODUCTNDC"], "packages", row["NDCPACKAGECODE"], line)
+            imported.patch(row["PRODUCTNDC"], "packages", row["NDCPACKAGECODE"], line)
 
 
 def _product(row: Row) -> Contribution | str:
@@ -55,7 +55,7 @@ def _product(row: Row) -> Contribution | str:
 
 
 def _substances(row: Row) -> tuple[str, ...]:
-    """Active substances; rows without any name them in the nonproprietary name, separated by commas and ``and``."""
+    """Return the active substances, from the nonproprietary name (split at commas and "and") if none are listed."""
     named = listed(row["SUBSTANCENAME"])
     if named:
         return named

@@ -9,7 +9,7 @@ Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/lab
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake, label_source
+from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer, label_source
 from tools.drug_database.labels.label_sentences import SECTION_FIELDS, label_sections, sentences
 from tools.drug_database.records.drug_record import Contribution, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
@@ -32,7 +32,7 @@ def role(entry: Entry) -> str | None:
     return "label" if is_label else None
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read products, then labels."""
     for role_, kind, source, parse in (
         ("ndc", "openFDA NDC products", _PRODUCTS, _product),
@@ -42,8 +42,8 @@ def read(files: Files, intake: RowIntake) -> None:
             found = head(entry)
             dated = source.model_copy(update={"date": found.facts.get("meta.last_updated", "") if found else ""})
             rows = enumerate(records(entry), start=1)
-            for number, record in intake.rows(entry, rows, kind=kind, source=dated):
-                intake.put(parse(record), number)
+            for number, record in imported.rows(entry, rows, kind=kind, source=dated):
+                imported.put(parse(record), number)
 
 
 def _text(record: Mapping[str, Any], field: str) -> str:

@@ -8,7 +8,7 @@ part of the drug database. Source of the layout: FDA, "Orange Book Data Files".
 from datetime import datetime
 from typing import Final
 
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
 from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
 from tools.drug_database.records.drug_record import Contribution
 
@@ -24,13 +24,13 @@ _APPLICATION: Final = {"N": "NDA", "A": "ANDA"}
 _EARLY: Final = "Approved Prior to Jan 1, 1982"
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read the products."""
-    for line, row in _PRODUCTS.rows(files, intake):
+    for line, row in _PRODUCTS.rows(files, imported):
         if not row["Appl_No"] or not row["Product_No"]:
-            intake.refuse(line, "no application or product number")
+            imported.refuse(line, "no application or product number")
         else:
-            intake.put(_product(row, listed(row["Ingredient"])), line)
+            imported.put(_product(row, listed(row["Ingredient"])), line)
 
 
 def _product(row: Row, substances: tuple[str, ...]) -> Contribution:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake
+from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
 from tools.drug_database.importers.text_tables import Row, SourceTable
 from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
 from tools.drug_database.records.drug_record import Contribution, Product
@@ -45,7 +45,7 @@ class _Concepts:
     kinds: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, str] = field(default_factory=dict[str, str])
     components: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Of a drug its components, of a pack its drugs, of a branded drug its generic drug."""
+    """Components of a drug, drugs of a pack, and the generic drug of a branded one."""
     ingredient: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     precise: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     used: set[str] = field(default_factory=set[str])
@@ -64,28 +64,28 @@ def role(entry: Entry) -> str | None:
     return None
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read relations and concepts, then attributes."""
     known = _Concepts()
     for entry in files.get(_CONCEPTS.title, ()):
         for _, row in _CONCEPTS.read(entry):
             if not isinstance(row, str) and row["SAB"] == "RXNORM":
                 known.kinds[row["RXCUI"]], known.names[row["RXCUI"]] = row["TTY"], row["STR"]
-    for line, row in _RELATIONS.rows(files, intake):
+    for line, row in _RELATIONS.rows(files, imported):
         if _relate(known, part=row["RXCUI1"], relation=row["RELA"], whole=row["RXCUI2"]):
-            intake.merge()
+            imported.merge()
         else:
-            intake.refuse(line, "the relation leads to no product")
-    for line, row in _CONCEPTS.rows(files, intake):
-        _take_concept(row, line, intake, known)
+            imported.refuse(line, "the relation leads to no product")
+    for line, row in _CONCEPTS.rows(files, imported):
+        _take_concept(row, line, imported, known)
     products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
-    for line, row in _ATTRIBUTES.rows(files, intake):
+    for line, row in _ATTRIBUTES.rows(files, imported):
         if row["ATN"] != "NDC":
-            intake.refuse(line, "the attribute is no NDC")
+            imported.refuse(line, "the attribute is no NDC")
         elif row["RXCUI"] not in products:
-            intake.refuse(line, "its product is not in the data")
+            imported.refuse(line, "its product is not in the data")
         else:
-            intake.patch(row["RXCUI"], "packages", row["ATV"], line)
+            imported.patch(row["RXCUI"], "packages", row["ATV"], line)
 
 
 def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
@@ -109,23 +109,23 @@ def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
     return True
 
 
-def _take_concept(row: Row, line: int, intake: RowIntake, known: _Concepts) -> None:
+def _take_concept(row: Row, line: int, imported: ImportedRows, known: _Concepts) -> None:
     rxcui, kind, name = row["RXCUI"], row["TTY"], row["STR"]
     if row["SAB"] != "RXNORM":
-        intake.refuse(line, "the concept is of another vocabulary")
+        imported.refuse(line, "the concept is of another vocabulary")
     elif kind in _INGREDIENTS:
         substances = tuple(part.strip().lower() for part in (name.split(" / ") if kind == "MIN" else (name,)))
-        intake.put(Contribution(source=_SOURCE.id, item=rxcui, substances=substances, rxcuis=(rxcui,)), line)
+        imported.put(Contribution(source=_SOURCE.id, item=rxcui, substances=substances, rxcuis=(rxcui,)), line)
     elif kind in _DRUGS:
-        intake.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line)
+        imported.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line)
     elif kind in _PACKS:
-        intake.put(_pack(rxcui, name, known) or _UNKNOWN_PARTS, line)
+        imported.put(_pack(rxcui, name, known) or _UNKNOWN_PARTS, line)
     elif kind not in {"SCDC", "BN"}:
-        intake.refuse(line, f"concepts of the kind {kind[:8]} are not imported")
+        imported.refuse(line, f"concepts of the kind {kind[:8]} are not imported")
     elif rxcui in known.used:
-        intake.merge()
+        imported.merge()
     else:
-        intake.refuse(line, "no product leads to it")
+        imported.refuse(line, "no product leads to it")
 
 
 class _Parts(NamedTuple):
@@ -177,7 +177,7 @@ def _substance(component: str, known: _Concepts) -> str:
 
 
 def _is_more_than(own: str, ingredient: str) -> bool:
-    """Whether ``own`` is the ingredient bound to something else: ado-trastuzumab emtansine is not trastuzumab."""
+    """Return whether ``own`` is a conjugate of the ingredient: ado-trastuzumab emtansine is not trastuzumab."""
     words, others = set(fold_name(base_moiety(own)).split()), set(fold_name(base_moiety(ingredient)).split())
     return others < words
 

@@ -9,7 +9,7 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from tools.bounded_xml import parse_xml
-from tools.drug_database.importers.importer_base import SOURCES, Files, Importer, RowIntake, label_source
+from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer, label_source
 from tools.drug_database.labels.label_sentences import BULLET, SECTION_FIELDS, label_sections, sentences
 from tools.drug_database.records.drug_record import Contribution, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
@@ -30,15 +30,15 @@ def role(entry: Entry) -> str | None:
     return "label" if b"urn:hl7-org:v3" in start and b"<document" in start else None
 
 
-def read(files: Files, intake: RowIntake) -> None:
+def read(files: Files, imported: ImportedRows) -> None:
     """Read each document."""
     for entry in files.get("label", ()):
         with entry.open() as stream:
             root = parse_xml(stream, entry.name, most_bytes=LARGEST)
         if root.tag != f"{_V3}document":
             raise SourceRejected(f"{entry.name} is no SPL document.")
-        for label in intake.rows(entry, [root], kind="DailyMed SPL", source=_SOURCE, total=1):
-            intake.put(_label(label), 1)
+        for label in imported.rows(entry, [root], kind="DailyMed SPL", source=_SOURCE, total=1):
+            imported.put(_label(label), 1)
 
 
 def _label(root: Element) -> Contribution | str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tools.drug_database.importers.importer_base import FileRole, Files, RowIntake
+from tools.drug_database.importers.importer_base import FileRole, Files, ImportedRows
 from tools.drug_database.records.drug_record import DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry, text_lines
@@ -37,12 +37,12 @@ class SourceTable(NamedTuple):
                 else:
                     yield line, dict(zip(columns, map(str.strip, cells), strict=False))
 
-    def rows(self, files: Files, intake: RowIntake) -> Iterator[tuple[int, Row]]:
+    def rows(self, files: Files, imported: ImportedRows) -> Iterator[tuple[int, Row]]:
         """Yield the number and the row of each line in the files of this role, counted; refuse broken rows."""
         for entry in files.get(self.title, ()):
-            for line, row in intake.rows(entry, self.read(entry), kind=self.title, source=self.source):
+            for line, row in imported.rows(entry, self.read(entry), kind=self.title, source=self.source):
                 if isinstance(row, str):
-                    intake.refuse(line, row)
+                    imported.refuse(line, row)
                 else:
                     yield line, row
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from tools.drug_database.importers.importer_base import Progress, RowIntake
+from tools.drug_database.importers.importer_base import ImportedRows, Progress
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_index import entry_of
 from tools.drug_database.names.name_keys import class_name
@@ -18,7 +18,7 @@ from tools.drug_database.records.drug_record import DataSource, DrugRecord
 from tools.drug_database.records.reports import ImportProgress, ImportReport, SourceStats
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import DrugCatalog, Writer, grams, stems
-from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
+from tools.drug_database.storage.generations import WRITE_SECONDS, Generation, drop, drop_leftovers, new_generation
 from tools.drug_database.storage.staging import StagedGroup, Staging
 from tools.errors import IndexMismatch, ToolError
 from tools.language.folding import fold_name
@@ -34,15 +34,15 @@ class ImportCancelled(ToolError):
 
 @dataclass(frozen=True)
 class ImportJob:
-    """What an import does. ``read`` hands every row to the intake; ``versions`` are content hashes by source."""
+    """Parameters of an import. ``read`` passes every row on; ``versions`` are content hashes by source."""
 
-    read: Callable[[RowIntake], None]
+    read: Callable[[ImportedRows], None]
     replace: bool = False
     """Leave out what the imported sources said before, instead of updating it item by item."""
     rebuild: bool = False
-    """Start from nothing when the stored index is of another version, instead of refusing."""
+    """Rebuild when the stored index is of another version, instead of refusing."""
     sole_source: str = ""
-    """Start from nothing as well when an index of another version holds nothing but this source."""
+    """Also rebuild when an index of another version holds only this source."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     remove: frozenset[str] = frozenset()
     """Sources to leave out altogether."""
@@ -63,14 +63,14 @@ def run_import(
         progress(item)
 
     with Staging() as staging:
-        intake = RowIntake(staging, report)
-        job.read(intake)
-        before = drug_collection.current(client, alias, timeout=CALL_SECONDS)
+        imported = ImportedRows(staging, report)
+        job.read(imported)
+        before = drug_collection.current(client, alias, timeout=WRITE_SECONDS)
         known = _known(client, before, job)
-        without = job.remove | (frozenset(intake.sources) if job.replace else frozenset[str]())
+        without = job.remove | (frozenset(imported.sources) if job.replace else frozenset[str]())
         _keep(client, before if known.sources else None, staging, without, report)
-        files = intake.finish()
-        sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
+        files = imported.finish()
+        sources = {stats.source.id: stats.source for stats in known.sources} | imported.sources
         versions = {stats.source.id: stats.version for stats in known.sources} | dict(job.versions)
         cut_off = drop_leftovers(client, alias, before)
         generation = new_generation(alias)
@@ -83,7 +83,7 @@ def run_import(
     progress(ImportProgress(stage="done", label="", done=catalog.records, total=catalog.records))
     return ImportReport(
         files=files,
-        left_out=tuple(intake.left_out),
+        left_out=tuple(imported.left_out),
         records=catalog.records,
         products=catalog.products,
         seconds=time.monotonic() - started,
@@ -96,9 +96,9 @@ def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCat
     if before is None:
         return DrugCatalog()
     try:
-        return drug_collection.read_catalog(client, before, timeout=CALL_SECONDS)
+        return drug_collection.read_catalog(client, before, timeout=WRITE_SECONDS)
     except IndexMismatch:
-        sources = drug_collection.stored_sources(client, before, timeout=CALL_SECONDS)
+        sources = drug_collection.stored_sources(client, before, timeout=WRITE_SECONDS)
         if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
             return DrugCatalog()
         raise
@@ -120,7 +120,7 @@ def _keep(
             staging.keep(key, (line.decode() for line in drug_collection.unpack(whole)), without=without)
         if number % _EVERY == 0:
             report(ImportProgress(stage="merging", label="what was loaded before", done=number))
-    client.release_collection(before.facts, timeout=CALL_SECONDS)
+    client.release_collection(before.facts, timeout=WRITE_SECONDS)
 
 
 class _Tally:

@@ -82,7 +82,8 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
     # The best source orders and spells the ingredients.
     first = next((item for item in items if item.ingredients), items[0])
     ingredients = first.ingredients or base_moieties(first.substances)
-    generic = next((item.generic_name for item in items if item.generic_name), "") or _name(ingredients)
+    named = [*ingredients[:4], f"{len(ingredients) - 4} more ingredients"] if len(ingredients) > 5 else ingredients
+    generic = next((item.generic_name for item in items if item.generic_name), "") or joined(named)
     substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
     plain = _plain_words(ingredients, items)
     products: dict[tuple[str, tuple[str, ...], str], _ProductBin] = {}
@@ -162,15 +163,8 @@ def _file(
     bins[key].add(product, source)
 
 
-def _name(ingredients: Sequence[str]) -> str:
-    """Join the ingredients, of more than five the first four and how many more."""
-    if len(ingredients) > 5:
-        ingredients = [*ingredients[:4], f"{len(ingredients) - 4} more ingredients"]
-    return joined(ingredients)
-
-
 def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """Each class once: FDA's marked name wins over the same name without a mark; established classes first."""
+    """Return each class once, established ones first; FDA's marked name wins over the same name without a mark."""
     by_name: dict[str, Fact] = {}
     for fact in found:
         name = fold_name(class_name(fact.value))

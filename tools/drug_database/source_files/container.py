@@ -108,7 +108,7 @@ def _file(path: Path, name: str) -> list[Entry]:
 
 
 def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
-    """1-based number and text of each line that is not blank.
+    """Yield the 1-based number and text of each line that is not blank.
 
     FDA and NLM publish UTF-8 or Windows-1252; bytes that are neither become U+FFFD, so that no row is lost to one
     character. A line over 1 MB is cut there; the rest of it follows as a line that no format accepts.

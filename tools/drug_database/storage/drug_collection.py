@@ -18,7 +18,7 @@ import orjson
 from pymilvus import DataType, Function, FunctionType, MilvusException
 
 from tools.drug_database.records.reports import DrugDatabaseStats
-from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
+from tools.drug_database.storage.generations import WRITE_SECONDS, Generation, drop
 from tools.errors import IndexMismatch, ToolError
 from tools.language.folding import fold_name
 from tools.language.terms import stem
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 
 class DrugCatalog(DrugDatabaseStats):
-    """What a generation holds; stored with it."""
+    """Contents of a generation; stored with it."""
 
     schema_version: int = SCHEMA_VERSION
     name_pieces: int = 0
@@ -86,9 +86,9 @@ def _create_store(client: Client, name: str) -> None:
 def _create(client: Client, name: str, schema: Any, index: Any) -> None:
     # A strong read waits for a Milvus server's next tick: 400 ms against 1 ms (2.3.5). A generation is read only when
     # it is complete, and ``publish`` makes sure of that with a strong read.
-    client.create_collection(name, schema=schema, timeout=CALL_SECONDS, consistency_level="Bounded")
+    client.create_collection(name, schema=schema, timeout=WRITE_SECONDS, consistency_level="Bounded")
     # Waiting for the index of an empty collection takes pymilvus half a second each; loading waits for it anyway.
-    client.create_index(name, index, timeout=CALL_SECONDS, sync=False)
+    client.create_index(name, index, timeout=WRITE_SECONDS, sync=False)
 
 
 class Writer:
@@ -117,7 +117,7 @@ class Writer:
     def flush(self) -> None:
         """Insert the rows that wait."""
         if self._rows:
-            self._client.insert(self._collection, self._rows, timeout=CALL_SECONDS)
+            self._client.insert(self._collection, self._rows, timeout=WRITE_SECONDS)
             self._rows, self._bytes = [], 0
 
 
@@ -127,24 +127,24 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
     Raises ``ToolError`` when readers see another one than ``before`` by now: two imports at once would each publish
     without the other's rows. Raises ``IndexMismatch`` when the alias' name is taken by a collection of something else.
     """
-    if current(client, alias, timeout=CALL_SECONDS) != before:
+    if current(client, alias, timeout=WRITE_SECONDS) != before:
         raise ToolError("Another import changed the drug database in the meantime. Run this import again.")
     for name in generation.all:
-        client.flush(name, timeout=CALL_SECONDS)
+        client.flush(name, timeout=WRITE_SECONDS)
         if name != generation.facts:
             # Lite answers 30 to 50 times slower from rows that were not flushed and reloaded.
-            client.release_collection(name, timeout=CALL_SECONDS)
-            client.load_collection(name, timeout=CALL_SECONDS)
-            client.query(name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=CALL_SECONDS)
+            client.release_collection(name, timeout=WRITE_SECONDS)
+            client.load_collection(name, timeout=WRITE_SECONDS)
+            client.query(name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=WRITE_SECONDS)
     if before is None:
-        if client.has_collection(alias, timeout=CALL_SECONDS):
+        if client.has_collection(alias, timeout=WRITE_SECONDS):
             raise IndexMismatch(
                 f"Milvus holds a collection named {alias} that is not Asclepius's drug index. Use "
                 "another database or rename it."
             )
-        client.create_alias(generation.records, alias, timeout=CALL_SECONDS)
+        client.create_alias(generation.records, alias, timeout=WRITE_SECONDS)
     else:
-        client.alter_alias(generation.records, alias, timeout=CALL_SECONDS)
+        client.alter_alias(generation.records, alias, timeout=WRITE_SECONDS)
         drop(client, before)
 
 
@@ -154,7 +154,7 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> D
     if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
         raise index_mismatch("drug database")
     # After a restart of Milvus Lite no collection is loaded, and only loaded ones can be read.
-    client.load_collection(generation.parts, timeout=CALL_SECONDS)
+    client.load_collection(generation.parts, timeout=WRITE_SECONDS)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
@@ -184,10 +184,10 @@ def read_pieces(client: Client, collection: str, name: str, count: int, *, timeo
 
 
 def iterate(client: Client, collection: str, fields: Sequence[str]) -> Iterator[Row]:
-    """All rows of a collection, in batches."""
-    client.load_collection(collection, timeout=CALL_SECONDS)
+    """Yield all rows of a collection, read in batches."""
+    client.load_collection(collection, timeout=WRITE_SECONDS)
     rows = client.query_iterator(
-        collection, batch_size=200, output_fields=list(fields), timeout=CALL_SECONDS, consistency_level="Strong"
+        collection, batch_size=200, output_fields=list(fields), timeout=WRITE_SECONDS, consistency_level="Strong"
     )
     try:
         while batch := rows.next():
@@ -197,7 +197,7 @@ def iterate(client: Client, collection: str, fields: Sequence[str]) -> Iterator[
 
 
 def pack(lines: Iterable[bytes | str]) -> str:
-    """Lines as one compressed string of printable signs."""
+    """Compress lines into one string of printable characters."""
     joined = b"\n".join(line.encode() if isinstance(line, str) else line for line in lines)
     return base64.b64encode(zlib.compress(joined, 3)).decode("ascii")
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from tools.milvus.connection import Client
 
-CALL_SECONDS: Final = 120.0
+WRITE_SECONDS: Final = 120.0
 _OTHERS_MAY_WRITE: Final = 3600
 """Seconds for which an unfinished generation may still be another machine's running import."""
 
@@ -52,14 +52,14 @@ def _machine() -> str:
 def drop(client: Client, generation: Generation) -> None:
     """Drop the collections of a generation."""
     for name in generation.all:
-        if client.has_collection(name, timeout=CALL_SECONDS):
-            client.drop_collection(name, timeout=CALL_SECONDS)
+        if client.has_collection(name, timeout=WRITE_SECONDS):
+            client.drop_collection(name, timeout=WRITE_SECONDS)
 
 
 def drop_leftovers(client: Client, alias: str, keep: Generation | None) -> int:
     """Remove what killed imports left behind and return the number."""
     dropped = 0
-    for name in client.list_collections(timeout=CALL_SECONDS):
+    for name in client.list_collections(timeout=WRITE_SECONDS):
         if not name.startswith(f"{alias}_") or name.endswith(("_parts", "_facts")):
             continue
         if (keep is None or name != keep.records) and _is_abandoned(name.removeprefix(f"{alias}_")):

@@ -33,7 +33,7 @@ _WORDS: Final = re.compile(r"([^\W_]+)")
 _COVERED: Final = 3
 """Maximum number of terms that "no" covers, and as many in each alternative after "or"."""
 _STATE_COVERED: Final = 5
-"""The same for a state ("without moderate to severe rheumatic mitral stenosis")."""
+"""Maximum for a state ("without moderate to severe rheumatic mitral stenosis")."""
 
 
 class Absence(NamedTuple):

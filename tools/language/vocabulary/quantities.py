@@ -136,7 +136,7 @@ class Quantity:
             low, unit = float(match["low"]), match["unit"] or match["first"]
             factor = self.units.get(unit or "", 1)
             named = bool(match["name"] or self.before.search(text, 0, match.start()))
-            if not (named or (self.alone and unit) or self._goes_on(text, last, match)):
+            if not (named or (self.alone and unit) or self._continues(text, last, match)):
                 continue
             if match["high"]:
                 ends = (low, float(match["high"]))
@@ -151,7 +151,7 @@ class Quantity:
             if not _GOAL.search(cell):
                 yield Range(ends[0] * factor, ends[1] * factor, match.start(), match.end())
 
-    def _goes_on(self, text: str, last: int, match: re.Match[str]) -> bool:
+    def _continues(self, text: str, last: int, match: re.Match[str]) -> bool:
         """Return whether a bound without a name continues the one that ends at ``last``, or its row names it."""
         if match["unit"] or match["first"]:
             row = "|" in text and self.named.search(text) is not None
