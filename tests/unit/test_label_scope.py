@@ -44,9 +44,12 @@ RECORD = DrugRecord(key="a", generic_name="a", ingredients=("a",), labels=(ORAL,
         ("Dosis von a IM bei Kindern", ("intramuscular",)),
         ("What is the im dose of a?", ("intramuscular",)),
         ("ketorolac im", ("intramuscular",)),
+        ("fresh blood PR on a", ()),
+        ("vaginal bleeding on a tablets", ("tablet",)),
+        ("a PR dose", ("rectal",)),
     ],
 )
-def test_a_preposition_of_the_language_is_no_route(asked: str, forms: tuple[str, ...]) -> None:
+def test_a_word_for_a_place_or_of_the_language_is_no_route(asked: str, forms: tuple[str, ...]) -> None:
     assert asked_forms(form_words(understand(asked), asked)) == forms
 
 

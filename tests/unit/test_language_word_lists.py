@@ -68,6 +68,7 @@ def test_everyday_words_of_a_question_weigh_less_than_clinical_ones() -> None:
     assert rare["apixaban"] == 1.0
     assert rare["target"] < rare["apixaban"]
     assert rareness("the") < rareness("target")
+    assert term_rareness("yesterdays") == term_rareness("yesterday")
 
 
 @pytest.mark.parametrize("language", FOREIGN_LANGUAGES)

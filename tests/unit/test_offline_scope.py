@@ -6,10 +6,14 @@ import json
 
 import pytest
 
+from chat_app.offline import phrases
 from chat_app.offline.composition.compose import compose
+from chat_app.offline.composition.draft import Draft
 from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.evidence import EvidencePassage, Quote
 from chat_app.offline.reading.tool_outputs import gather
 from tests.unit.test_offline_patients import answer
+from tools.language.quotable_units import Unit
 
 TITLE_PAGE = (
     "Guide\nCauses, tests and treatment of plaxia in adults, condensed from published guidance.\n"
@@ -28,6 +32,25 @@ def test_a_description_and_scope_of_a_document_answer_nothing(question: str) -> 
 
 def test_a_question_for_what_a_document_covers_is_answered_by_its_scope() -> None:
     assert "not covered" in answer("Does the guideline cover acute plaxia?", TITLE_PAGE)
+
+
+def test_a_heading_and_its_remark_are_not_repeated() -> None:
+    remarked = "Zorbium (label for: oral; no label for: nasal)"
+
+    def quote(text: str, title: str = "") -> Quote:
+        return Unit(text), EvidencePassage(text, title=title)
+
+    draft = Draft()
+    draft.quotes([quote("Stop it.", f"{remarked}, warnings:")])
+    draft.quotes([quote("Taper it.", f"{remarked}, warnings:"), quote("Take it.", f"{remarked}, dosage:")])
+    draft.quotes([quote("Measure it.")], phrases.FROM_GUIDELINES)
+    draft.quotes([quote("Give it.")], phrases.FROM_GUIDELINES)
+    draft.quotes([quote("Read it.", f"{remarked}, dosage:"), quote("Ask for it.")], phrases.FROM_GUIDELINES)
+    assert draft.text == (
+        f"{remarked}, warnings:\n\n- Stop it.\n- Taper it.\n\nZorbium, dosage:\n\n- Take it.\n\n"
+        "From the guidelines:\n\n- Measure it.\n- Give it.\n\n"
+        "Zorbium, dosage:\n\n- Read it.\n\nMore from the sources:\n\n- Ask for it."
+    )
 
 
 def test_the_most_telling_word_that_no_guideline_contains_is_named() -> None:

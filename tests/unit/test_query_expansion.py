@@ -230,6 +230,8 @@ def test_letters_of_abbreviations_and_units_are_not_searched_for(question: str, 
 def test_the_parts_of_contractions_are_not_searched_for() -> None:
     question = "Isn't the patient's dose what's wrong? Don’t they’re"
     assert asked_terms(question, EXPANDER.expand(question)) == ("patient", "dose", "wrong")
+    question = "Shes on a dose thats wrong, dont theyre HES patients"
+    assert asked_terms(question, EXPANDER.expand(question)) == ("dose", "wrong", "hes", "patient")
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,21 @@ _FIRST_LINE = ("first", "line")
 _FIRST_LINE_SHARE = 0.3
 """Part of their weight that these two keep. With all of it, the first-line drugs of any disease rank before the drugs
 of the right disease; with none, the sentences that do say "first line" are missed."""
-_CONTRACTION = re.compile(r"\w+n['’]t\b|(?<=\w)['’](?:s|d|m|re|ve|ll)\b", re.IGNORECASE)
-"""Negated verbs and endings after an apostrophe, which are left out because their parts would look like words."""
+_BARE = "|".join(
+    rf"(?:{words.replace(' ', '|')}){end}"
+    for words, end in (
+        ("is are was were do does did has have had ca could would should wo must need", "nt"),
+        ("he she that what where when who how here there", "s"), ("i you we they could should would", "ve"),
+        ("you they", "(?:re|ll|d)"),
+    )
+)  # fmt: skip
+_CONTRACTION = re.compile(
+    rf"\w+n['’]t\b|(?<=\w)['’](?:s|d|m|re|ve|ll)\b|(?-i:(?![A-Z]{{2}}))\b(?:{_BARE})\b", re.IGNORECASE
+)
+"""Negated verbs and verbs after an apostrophe, which are left out because their parts would look like words.
+
+Without an apostrophe, capitals are an abbreviation: HES is a disease.
+"""
 _OF_UNIT = f"[dL{''.join(sorted(unit for unit in UNITS if len(unit) == 1 and unit.isalpha()))}]"
 _LETTERS = re.compile(
     r"\b[^\W\d_]\.(?:[^\W\d_]\b\.?)+|\b[^\W\d_]\.(?: [^\W\d_]\.)+"
@@ -104,9 +117,12 @@ def _only_asks(word: Expansion) -> bool:
 def term_rareness(question: str) -> dict[str, float]:
     """Return for each term of ``question`` how rare its word is in ordinary language, 0 to 1.
 
-    Everyday words are rare in clinical texts, so counts of the library itself would give them too much weight.
+    Everyday words are rare in clinical texts, so counts of the library itself would give them too much weight. So are
+    their plurals, and genitives without an apostrophe: "yesterdays".
     """
-    return {term: rareness(word) for word in re.findall(r"[^\W_]+", question.lower()) for term in terms(word)}
+    words = re.findall(r"[^\W_]+", question.lower())
+    listed = (word if rareness(word) < 1 else word.removesuffix("s") for word in words)
+    return {term: rareness(known) for word, known in zip(words, listed, strict=True) for term in terms(word)}
 
 
 def everyday_terms(question: str) -> frozenset[str]:

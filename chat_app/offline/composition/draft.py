@@ -14,6 +14,8 @@ from chat_app.offline.wire.model import FileMark
 from tools.language.quotable_units import Unit
 from tools.language.vocabulary.common_words import Language
 
+_REMARK: Final = re.compile(r"([^()]+) \(.+\)(?=, [^()]*$)")
+"""The name of a medicine and a remark on its label, before the name of a section."""
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 
 
@@ -25,6 +27,8 @@ class Draft:
     """The reader's, for the model's own phrases."""
     text: str = ""
     citations: list[FileMark] = field(default_factory=list[FileMark])
+    _last: tuple[str, int, object] = ("", 0, None)
+    """The last heading, the end of the text below it, and the table of its last row."""
 
     def paragraph(self, text: str, source: EvidencePassage | None = None) -> None:
         """Add a paragraph, with its citation if it has a source."""
@@ -36,9 +40,14 @@ class Draft:
         self.paragraph(phrases.filled(phrase, self.language, names, joint))
 
     def lines(self, heading: str, units: Iterable[Quote]) -> None:
-        """Add a heading with list items and table rows below it, each with its source."""
-        self.paragraph(phrases.said(heading, self.language))
-        above: object = self
+        """Add a heading with list items and table rows below it, each with its source.
+
+        Nothing separates them from those above if these have the same heading.
+        """
+        goes_on = bool(heading) and self._last[:2] == (_plain(heading), len(self.text))
+        above: object = self._last[2] if goes_on else self
+        if not goes_on:
+            self.paragraph(phrases.said(heading, self.language))
         for unit, source in units:
             opens, above = table_of(unit) != above, table_of(unit)
             if opens and unit.table:
@@ -49,12 +58,23 @@ class Draft:
                 # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
                 self.text += "\n\n- " if opens else "\n- "
                 self._cited("; ".join(unit.cells) or unit.text, source)
+        self._last = (_plain(heading), len(self.text), above)
 
     def quotes(self, units: Iterable[Quote], heading: str = "") -> None:
         """Add what the text does not hold yet, under the titles of the passages, or ``heading`` where one has none."""
         unsaid = (one for one in units if not self.holds(one[0]))
-        for title, group in groupby(unsaid, lambda one: one[1].title or heading):
-            self.lines(title, group)
+        for title, group in groupby(unsaid, lambda one: one[1].title):
+            self.lines(self._once(title) or self._further(heading), group)
+
+    def _once(self, title: str) -> str:
+        """Return the title of a label without a remark in brackets that the text has already."""
+        remark = _REMARK.match(title)
+        return _plain(title) if remark and remark[0] in self.text else title
+
+    def _further(self, heading: str) -> str:
+        """Return the heading of quotes of guidelines, another one if the text has it above something else."""
+        apart = phrases.said(heading, self.language) in self.text and self._last[:2] != (heading, len(self.text))
+        return phrases.MORE if heading == phrases.FROM_GUIDELINES and apart else heading
 
     def holds(self, unit: Unit) -> bool:
         """Return whether the text has a sentence, or all cells of a row."""
@@ -77,6 +97,11 @@ class Draft:
         if source.file_id:
             self.citations.append(FileMark(len(self.text), source.file_id, source.document))
         self.text += f" {source.cite}" if source.cite else ""
+
+
+def _plain(title: str) -> str:
+    """Return the title of a label without its remark in brackets."""
+    return _REMARK.sub(r"\1", title)
 
 
 def _has_all_cells(unit: Unit) -> bool:

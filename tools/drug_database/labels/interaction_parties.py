@@ -13,6 +13,7 @@ from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.language.folding import fold_name
 from tools.language.inn_stems import names_medicine
+from tools.language.vocabulary.clinical_vocabulary import is_english, is_finding
 
 _SHORTEST: Final = 4
 _ACRONYM: Final = 5
@@ -48,6 +49,12 @@ class Party:
         """Return whether no vocabulary knows its name, so that its absence from a label means nothing."""
         known = self.record or self.is_class or self.groups or aliases().name(self.name)
         return not (known or known_name(self.name))
+
+    @property
+    def is_no_medicine(self) -> bool:
+        """Return whether no vocabulary of medicines knows its name, whose words are ordinary or clinical ones."""
+        words = fold_name(self.name).split()
+        return self.is_unread and all(is_finding(word) or is_english(word.removesuffix("s")) for word in words)
 
     def named_in(self, sentence: str) -> tuple[str, ...]:
         """Return the names of the medicine that ``sentence`` uses."""

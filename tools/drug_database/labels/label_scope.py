@@ -27,6 +27,9 @@ class FormWords(Shipped):
     body_parts: dict[str, str]
     applied: frozenset[str]
     """Words beside which a part of the body is a route. Without one ("a skin infection") it is not."""
+    places: frozenset[str]
+    """Routes that are places of the body. Beside one of ``symptoms`` ("blood PR") they are no routes."""
+    symptoms: frozenset[str]
     routes: dict[str, frozenset[str]]
     """The routes that a form or route word asks for; a word of a release (``XR``) asks for none."""
 
@@ -55,7 +58,8 @@ def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     releases = (WORDS.releases[word] for word in words if word in WORDS.releases)
     text = f" {' '.join(words)} "
     said = (form for phrase, form in WORDS.phrases.items() if f" {phrase} " in text)
-    return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes), *said, *releases]))
+    places = frozenset[str]() if WORDS.symptoms.isdisjoint(words) else WORDS.places
+    return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes.keys() - places), *said, *releases]))
 
 
 def form_words(question: TypedQuery, text: str) -> list[str]:

@@ -50,9 +50,14 @@ class PairNotes:
         shared = [name for name in _contents(one) if name in _contents(other)]
         if shared:
             notes.append(self._say("Both contain {}.", self._listed(shared)))
-        if not said and (unread := [party.name for party in parties if party.is_unread]):
+        if not said and any(party.is_unread for party in parties):
+            unread = [party.name for party in parties if party.is_unread and not party.is_no_medicine]
             return " ".join([*notes, *(self._say("{} is no known name: it was not checked.", name) for name in unread)])
-        notes += filter(None, map(self._searched, parties))
+        # Of a class or a fluid that the other label names, nothing else could be searched.
+        quoted = (
+            party for party in parties if party.members or not (said and (party.is_class or party.is_no_medicine))
+        )
+        notes += filter(None, map(self._searched, quoted))
         notes += self._meant(said)
         if members:
             instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
@@ -97,7 +102,7 @@ class PairNotes:
         for one in said if said and said[0].how == "enzyme" else ():
             if one.how == "enzyme" and not label_terms().roles_in(f"an {one.about}"):
                 roles.setdefault((one.label_of, one.about), {}).update(dict.fromkeys(one.mentioned_as))
-        text = "The label of {} does not name {}, which is meant as: {}."
+        text = "The label of {} does not name {}, but a group that it belongs to: {}."
         return [self._say(text, *names, self._listed([*meant])) for names, meant in roles.items()]
 
     def _shared(self, risks: Sequence[str], parties: Sequence[Party], stated: Collection[tuple[str, str]]) -> list[str]:

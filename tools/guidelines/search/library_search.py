@@ -203,10 +203,11 @@ def _question_terms(
 
 
 def _is_absent(term: str, others: Iterable[str], snapshot: LibrarySnapshot) -> bool:
-    """Return whether a word and all other words for it occur in no guideline."""
+    """Return whether a word, all other words for it and all words that begin with it occur in no guideline."""
     forms = [term_set(form) for form in (term, *others)]
-    is_word = len(term) > 3 and term.isalpha()
-    return is_word and not any(form and all(snapshot.counts[stem] for stem in form) for form in forms)
+    if len(term) <= 3 or not term.isalpha() or any(form and all(map(snapshot.counts.get, form)) for form in forms):
+        return False
+    return not any(count and known.startswith(term) for known, count in snapshot.counts.items())
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:

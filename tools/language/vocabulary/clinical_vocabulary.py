@@ -28,6 +28,11 @@ _LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
 _MOST_MEANT: Final = 3
 """Maximum number of words that a shortened word may mean."""
+_FINDING: Final = re.compile(
+    r"\w{2,}(?:itis|osis|oses|a?emia|uria|algia|opathy|penia|rrh?o?ea|rrhagia|megaly|oma|mastia|iasis|plegia|paresis|phagia"
+    r"|pno?ea|ectomy|otomy|ostomy|oscopy|plasty|trophy|(?:o?e)dema|spasm|sclerosis|stenosis|kinesia|tonia|opia|ptysis"
+    r"|emesis|ism)s?"
+)
 
 
 class Translation(NamedTuple):
@@ -86,6 +91,11 @@ def is_known_word(word: str) -> bool:
         or bool(abbreviation_meanings(word))
         or any(next(translations([word], language), None) is not None for language in LANGUAGES)
     )
+
+
+def is_finding(word: str) -> bool:
+    """Return whether ``word``, in lower case, ends like a disease, symptom or operation, and like no medicine."""
+    return _FINDING.fullmatch(word) is not None
 
 
 def ends_sentences(word: str) -> bool:
