@@ -324,9 +324,7 @@ def test_a_follow_up_is_completed_from_the_question_before(
     assert readings[-1 if expected in second else 0] == expected
 
 
-@pytest.mark.parametrize(
-    "second", ["jetzt was anderes: Levofloxacin Dosis", "Zu etwas anderem. Levofloxacin Dosis"]
-)
+@pytest.mark.parametrize("second", ["jetzt was anderes: Levofloxacin Dosis", "Zu etwas anderem. Levofloxacin Dosis"])
 def test_a_german_change_of_subject_leaves_out_the_questions_before(second: str) -> None:
     assert begins_anew(second)
     assert without_courtesy(second) == "Levofloxacin Dosis"
