@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.drugs import index_entry
 from tools.drug_database.names.aliases import AliasFile, aliases, medicine_names
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
+from tools.drug_database.names.german_compounds import with_separate_names
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import shipped
 from tools.drug_database.names.query_words import understand
@@ -219,3 +220,19 @@ def test_a_word_of_a_question_is_no_misspelt_brand_that_no_record_has() -> None:
 
 def test_a_misspelt_brand_whose_medicine_is_not_loaded_is_no_other_one() -> None:
     assert found("aroamsin") == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("Prednisolondosis bei Asthma", "Prednisolon-Dosis bei Asthma"),
+        ("Digitalisintoxikation?", "Digitalis-Intoxikation?"),
+        ("adrenalindosis", "adrenalin-Dosis"),
+        (
+            "Metoprololsuccinat, Insulinresistenz, clarithromycin",
+            "Metoprololsuccinat, Insulinresistenz, clarithromycin",
+        ),
+    ],
+)
+def test_a_medicine_that_begins_a_german_compound_is_separated(typed: str, read: str) -> None:
+    assert with_separate_names(typed) == read

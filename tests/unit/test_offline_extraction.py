@@ -21,6 +21,7 @@ from chat_app.offline.extractive import respond
 from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines
+from chat_app.offline.planning.small_talk import begins_anew, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
@@ -312,6 +313,10 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "Dapagliflozin bei CKD ab welcher eGFR nicht mehr beginnen?",
         ),
         ("SGLT2 inhibitor in type 2 diabetes", (), "he's type 1", "SGLT2 inhibitor in type 1 diabetes, he's type 1?"),
+        ("Levothyroxin", ("Levothyroxin",), "Darf man es einfach absetzen?", "Darf man Levothyroxin einfach absetzen?"),
+        ("Tramadol und Sertralin", ("Tramadol", "Sertralin"), "Symptome davon?", "Symptome Tramadol und Sertralin?"),
+        ("Hypertonie", (), "Nein, er hat Gicht", "Hypertonie, er hat Gicht?"),
+        ("Cefuroxim Dosis", ("Cefuroxim",), "auf Dialyse?", "Cefuroxim Dosis auf Dialyse?"),
         ("What does this say about it?", (), "what does this say about it?", "What does this say about it?"),
     ],
 )
@@ -320,6 +325,12 @@ def test_a_follow_up_is_completed_from_the_question_before(
 ) -> None:
     readings = standalone([Exchange(first, outputs=found(*names)), Exchange(second)], OFFERED)
     assert readings[-1 if expected in second else 0] == expected
+
+
+@pytest.mark.parametrize("second", ["jetzt was anderes: Levofloxacin Dosis", "Zu etwas anderem. Levofloxacin Dosis"])
+def test_a_german_change_of_subject_leaves_out_the_questions_before(second: str) -> None:
+    assert begins_anew(second)
+    assert without_courtesy(second) == "Levofloxacin Dosis"
 
 
 def test_an_it_of_its_own_sentence_leaves_the_reading_on_the_medicine() -> None:

@@ -6,11 +6,12 @@ import pytest
 
 from tests.support.drugs import index_entry
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.query_words import understand
+from tools.drug_database.names.query_words import understand, without_form
 from tools.drug_database.names.resolve import read
 from tools.drug_database.query_expander import QueryExpander
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.question_words import asked_terms, telling
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
 
 BETA2 = "beta2-Adrenergic Agonist [EPC]"
 SHORT = "Short-acting beta2-adrenergic agonist (SABA)"
@@ -248,3 +249,13 @@ def test_an_abbreviation_that_is_noise_in_a_drug_name_is_expanded(question: str,
 
 def test_all_spellings_of_a_nonproprietary_name_are_searched_for() -> None:
     assert expanded("When is phytomenadione needed?", "phytomenadione").same == ("phytonadione", "vitamin k")
+
+
+@pytest.mark.parametrize("word", ["kopfplatzwunde", "alpträume", "alptraume", "talspiegel"])
+def test_a_german_compound_or_form_of_known_words_is_no_unknown_name(word: str) -> None:
+    assert is_known_word(word)
+    assert not is_known_word("zorbiumwunde")
+
+
+def test_a_form_is_only_left_out_of_a_word_that_is_unknown() -> None:
+    assert [without_form(word) for word in ("nitrospray", "talspiegel")] == ["nitro", "talspiegel"]

@@ -23,7 +23,8 @@ from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
 LEAD: Final = re.compile(
-    r"^[\s¿¡]*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|und(?: was ist mit)?|y"
+    r"^[\s¿¡]*(?:(?:and|but|or|so|then|also|(?:what|how) about|what (?:if|of)|(?:no|nein)(?=,)"
+    r"|und|oder|aber|was ist mit|wie (?:ist|sieht|steht) es (?:mit|bei|aus (?:mit|bei))|y"
     r"|(?:if )?it['’]?s(?= [\w/-]+(?: (?:instead|then|though))?\W*$)|(?:the )?same(?![- ]day|-))\b[,.!]?\s*)+",
     re.IGNORECASE,
 )
@@ -31,23 +32,30 @@ _TIME: Final = r"(?:morning|afternoon|evening|night|day|week|month|year|time)s?\
 PRONOUN: Final = re.compile(
     rf"\b(?:it|its|they|them|their|(?:these|those|this|that)(?! {_TIME}))"
     r"(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
-    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! \w|-)|same(?= (?:appl|go|hold|true)))",
+    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! \w|-)|same(?= (?:appl|go|hold|true)))"
+    r"|\b(?:(?<!gibt )(?<!geht )(?<!ist )es(?! gibt| geht)|das(?= (?:auch|bei|denn|im|in|mit|nicht|so|trotz)\b|\W*$)"
+    r"|(?<=ist )das(?= \w+\W*$)|davon|damit|dafür|dagegen)\b",
     re.IGNORECASE,
 )
-_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm)\b", re.IGNORECASE)
+_PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm|(?-i:sie|ihr))\b", re.IGNORECASE)
 """A pronoun for the patient of the question before."""
-_GOES_ON: Final = re.compile(r"\b(?:afterwards?|beforehand|instead|otherwise|else)\b", re.IGNORECASE)
+_GOES_ON: Final = re.compile(
+    r"\b(?:afterwards?|beforehand|instead|otherwise|else|danach|stattdessen|sonst)\b", re.IGNORECASE
+)
 """Words that relate a question to the subject of the one before."""
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
-_ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
+_ASKS: Final = (
+    "what|which|when|who|how|why|where|was|welche[mnrs]?|wann|wer|wie(?: (?:lange|oft|viel|hoch))?|wieviel|warum"
+)
+_VERBS: Final = "is|are|do|does|can|should|ist|sind|kann|können|darf|soll(?:te)?|muss"
 PREPOSITIONS: Final = (
     r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without"
-    r"|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab|en|con|para|durante|antes|después|tras|si|sin)\b"
+    r"|auf|an|am|gegen|trotz|wegen|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab|en|con|para|durante|antes|después|tras|si|sin)\b"
 )
 _ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
-_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
-"""A clause with a verb, but without "the", which would refer to the question before."""
+_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\b(?:the|die|das|de[mnrs])\b)", re.IGNORECASE)
+"""A clause with a verb, but without an article, which would refer to the question before."""
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{PREPOSITIONS})\w)", re.IGNORECASE)
 """An "it" that refers to the rest of its own sentence, as in "is it safe to give ibuprofen"."""
 PREPOSITION: Final = re.compile(rf"^\s*{PREPOSITIONS}", re.IGNORECASE)

@@ -44,9 +44,10 @@ from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
-from tools.language.vocabulary.common_words import LANGUAGES
+from tools.language.vocabulary.common_words import LANGUAGES, Language
 from tools.language.vocabulary.patient_values import other_values, value_names, with_new_values, with_told_values
 from tools.language.vocabulary.populations import NAMED, populations_in
+from tools.language.vocabulary.text_language import language_of
 
 _COMPARES: Final = re.compile(
     r"\b(?:which|what|welche[rs]?|was|cuál(?:es)?)(?: \w+){0,3}? (?:safer|better|stronger|weaker|cheaper|faster|longer"
@@ -60,7 +61,8 @@ _STATE: Final = re.compile(
     r"(?:was|were|are|drops?|falls?|rises?|go(?:es)?|gets?|grew|climbs?|becomes?|stays?)\b"
     r"|\bwe (?:\w+['’]?t )?(?:have|got|stock) (?:it|that|this)\b"
     r"|\bit(?:['’]?s| is) (?:(?:about|just|now|only) )?\d"
-    r"|\b(?:after|before) (?:that|this)(?! \w)",
+    r"|\b(?:after|before) (?:that|this)(?! \w)"
+    r"|\bwenn (?:es|das) (?:\w+ ){0,2}?(?:ist|war|wird|bleibt|sinkt|fällt|steigt|reicht)\b",
     re.IGNORECASE,
 )
 """A pronoun that means a value, a finding or a situation, not a medicine."""
@@ -84,11 +86,12 @@ _PLACES: Final = (
     ("first", "erste", "primer"), ("second", "zweite", "segund"), ("third", "dritte", "tercer"),
     ("last", "letzte", "últim"),
 )  # fmt: skip
+_AND: Final[dict[Language, str]] = {"en": " and ", "de": " und ", "es": " y "}
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 _BRACKETS: Final = re.compile(r"\s*[()]\s*")
-_THE_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his)\b", re.IGNORECASE)
-"""The patient beside an English pronoun for a medicine; ER is a form."""
+_THE_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his|(?-i:er|sie|ihm|ihn|ihr))\b", re.IGNORECASE)
+"""The patient beside a pronoun for a medicine; ER is a form."""
 
 
 def since_last_subject(turns: Sequence[Exchange]) -> Sequence[Exchange]:
@@ -261,7 +264,7 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     before = _ENDING.sub("", before)
     if means_before(rest) and not (known and _STATE.search(question)):
         if known:
-            asked = PRONOUN.sub(" and ".join(known), rest, count=1)
+            asked = PRONOUN.sub(_AND[language_of(rest, before)].join(known), rest, count=1)
             # "When can he go back on it" is on what happened to the patient; "can she breastfeed on it" is not.
             narrowed = asked_sections(rest) or populations_in(rest) or not _THE_PATIENT.search(rest)
             told = re.sub(rf"\b(?:{'|'.join(map(re.escape, known))})\b", "", before)

@@ -10,6 +10,7 @@ import orjson
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.objects import text_of
+from tools.drug_database.names.german_compounds import with_separate_names
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def exchanges(items: Sequence[Json]) -> list[Exchange]:
     for item in items:
         kind = item.get("type", "message")
         if kind == "message" and item["role"] == "user":
-            text, image = text_of(item), _has_image(item)
+            text, image = with_separate_names(text_of(item)), _has_image(item)
             if open_question:
                 found[-1].question = "\n".join(filter(None, [found[-1].question, text]))
                 found[-1].has_image = found[-1].has_image or image

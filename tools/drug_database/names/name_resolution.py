@@ -79,7 +79,7 @@ def named_alone(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
         found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
     if not found and (known := foreign_name(index, text) or abbreviated(index, text.split())):
         return [NameCandidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
-    if not found and not is_known_word(text) and (name := without_form(fold_name(text))) != fold_name(text):
+    if not found and (name := without_form(fold_name(text))) != fold_name(text):
         return named_alone(index, name)
     alias = None if found or is_known_word(text) else aliases().international(text)
     return _by_name(index, alias.alias) if alias else (found, note)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from tools.drug_database.names.name_keys import word_list
 from tools.language.figures import DECIMAL, units_of
 from tools.language.folding import fold_name
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.text_language import with_spanish_and
 
 LONGEST: Final = 300
@@ -122,8 +123,11 @@ def with_joining_words(text: str) -> str:
 
 
 def without_form(folded: str) -> str:
-    """Return a German compound without its dosage form: ``nitro`` for ``nitrospray``; other text stays as it is."""
-    found = _WITH_FORM.fullmatch(folded)
+    """Return a German compound without its dosage form: ``nitro`` for ``nitrospray``; other text stays as it is.
+
+    So do known words, of which ``spiegel`` is no gel.
+    """
+    found = None if is_known_word(folded) else _WITH_FORM.fullmatch(folded)
     return found["name"] if found else folded
 
 

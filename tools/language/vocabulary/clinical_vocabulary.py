@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
 from tools.language.terms import stem, term
-from tools.language.vocabulary.common_words import LANGUAGES, Language, is_ordinary, ranks
+from tools.language.vocabulary.common_words import LANGUAGES, ORDINARY, Language, is_ordinary, ranks
 from tools.language.word_lists import word_entries
 
 ForeignLanguage = Literal["de", "es"]
@@ -90,6 +90,32 @@ def is_known_word(word: str) -> bool:
         ends_sentences(word)
         or bool(abbreviation_meanings(word))
         or any(next(translations([word], language), None) is not None for language in LANGUAGES)
+        or _is_of_german_words(without_accents(word))
+    )
+
+
+def _is_of_german_words(word: str) -> bool:
+    """Return whether ``word`` is a form of an ordinary German word, or a compound of ordinary and clinical ones."""
+    return stem(word, _STEMMERS["de"]) in _german_words()[1] or _is_compound(word)
+
+
+@lru_cache(maxsize=20_000)
+def _is_compound(word: str) -> bool:
+    words, _ = _german_words()
+    firsts = (cut for cut in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1) if word[:cut] in words)
+    rests = (word[cut + len(link) :] for cut in firsts for link in _LINKS if word.startswith(link, cut))
+    return any(len(rest) > _SHORTEST_PART and (rest in words or _is_compound(rest)) for rest in rests)
+
+
+@cache
+def _german_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the ordinary and the clinical German words, and their stems, both without short ones."""
+    ordinary = (word for word, rank in ranks("de").items() if rank <= ORDINARY)
+    words = frozenset(map(without_accents, (*ordinary, *(phrase for phrase, _ in entries("de.tsv")))))
+    stems = (stem(word, _STEMMERS["de"]) for word in words)
+    return (
+        frozenset(word for word in words if len(word) >= _SHORTEST_PART),
+        frozenset(form for form in stems if len(form) > _SHORTEST_PART),
     )
 
 
