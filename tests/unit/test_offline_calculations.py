@@ -389,13 +389,13 @@ def test_a_follow_up_gives_what_was_missing() -> None:
 @pytest.mark.parametrize(
     ("asked", "reply", "name", "value"),
     [
-        ("CURB-65: 81 y, urea 9, RR 32, BP 85/50, confused", "mmol/L", "urea", "9 mmol/l"),
-        ("CURB-65: 81 y, urea 9, RR 32, BP 85/50, confused", "its mmol", "urea", "9 mmol/l"),
-        ("CURB-65: 81 y, urea 9, RR 32, BP 85/50, confused", "9 mmol/L", "urea", "9 mmol/l"),
-        ("CURB-65: 81 y, urea 9, RR 32, BP 85/50, confused", "the units are mg/dl", "urea", "9 mg/dl"),
-        ("CURB-65: 81 y, urea 9, RR 32, BP 85/50, confused", "9", "urea", "9 ?"),
-        ("CURB-65: urea 9, RR 32, BP 85/50, confused", "mmol/l", "urea", "9 mmol/l"),
-        ("CURB-65: urea 9, RR 32, BP 85/50, confused", "81", "age", "81 ?"),
+        ("CURB-65: 81 y, urea 18, RR 32, BP 85/50, confused", "mmol/L", "urea", "18 mmol/l"),
+        ("CURB-65: 81 y, urea 18, RR 32, BP 85/50, confused", "its mmol", "urea", "18 mmol/l"),
+        ("CURB-65: 81 y, urea 18, RR 32, BP 85/50, confused", "18 mmol/L", "urea", "18 mmol/l"),
+        ("CURB-65: 81 y, urea 18, RR 32, BP 85/50, confused", "the units are mg/dl", "urea", "18 mg/dl"),
+        ("CURB-65: 81 y, urea 18, RR 32, BP 85/50, confused", "18", "urea", "18 ?"),
+        ("CURB-65: urea 18, RR 32, BP 85/50, confused", "mmol/l", "urea", "18 mmol/l"),
+        ("CURB-65: urea 18, RR 32, BP 85/50, confused", "81", "age", "81 ?"),
         ("eGFR of a woman with creatinine 1.3 mg/dl", "67", "age", "67 ?"),
         ("eGFR einer 67-jährigen Frau", "es sind 130", "creatinine", "130 ?"),
     ],
@@ -411,7 +411,7 @@ def test_a_number_or_unit_alone_goes_to_the_only_input_that_it_can_be(
     "other", ["mg", "20 mg?", "9 days later", "what is 9?", "amoxicillin 9", "is it bad", "5 or 9"]
 )
 def test_what_is_no_value_of_the_missing_input_is_no_reply(other: str) -> None:
-    assert read(_asked("CURB-65: 81 y, urea 9, RR 32, BP 85/50, confused"), Exchange(other)) == []
+    assert read(_asked("CURB-65: 81 y, urea 18, RR 32, BP 85/50, confused"), Exchange(other)) == []
 
 
 @pytest.mark.parametrize(
