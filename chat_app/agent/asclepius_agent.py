@@ -3,7 +3,6 @@
 Clinical decisions are made here; streaming, steps and sessions are below.
 """
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final, Literal
 from babel import Locale
 
 from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.exposure_course import ExposureCourse
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.turn import ConsultResult, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
@@ -30,16 +30,19 @@ from chat_app.safety.emergency_notice import emergency_notice
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
 from tools.drug_database.labels.overdosage_output import ABOVE
-from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote
+from tools.drug_database.names.overdosage_wording import (
+    asked_of_overdose,
+    asks_antidote,
+    tells_of_allergy,
+    tells_of_taking,
+)
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
-from tools.types import Function, FunctionOutput
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
     preset={"length": "standard", "language": "", "some": False, "own": False, "emergency": "", "sure": False},
 )
-_TAKEN: Final[frozenset[EmergencyKind]] = frozenset({"exposure", "reaction"})
 _GRAVEST: Final[frozenset[EmergencyKind]] = frozenset({"exposure", "self_harm"})
 """Kinds that neither an amount nor a question before changes."""
 NO_NOTICE = "off"
@@ -141,9 +144,14 @@ class AsclepiusHealthcareAgent:
         )
         if kind == "self_harm":
             return self._for_self_harm(request)
-        if kind == "illness":
+        told = "\n".join(recent)
+        found = await self._course(request).overdosage(told)
+        if kind == "illness" or not (found.subject or found.error or tells_of_taking(told)):
             return request
-        sure = kind == "reaction" or any(map(is_sure_exposure, recent)) or await self._is_excess(request)
+        if kind == "reaction":
+            sure = tells_of_allergy(told)
+        else:
+            sure = any(map(is_sure_exposure, recent)) or await self._is_excess(request)
         return await self._for_exposure(request, recent, kind, sure=sure)
 
     async def _kind(self, request: TurnRequest, recent: Sequence[str]) -> EmergencyKind | None:
@@ -153,40 +161,21 @@ class AsclepiusHealthcareAgent:
             return kind
         if await self._is_excess(request):
             return "exposure"
-        if kind == "reaction" and not await self._named(request, "\n".join(recent)):
+        if kind == "reaction" and not await self._course(request).named("\n".join(recent)):
             return "illness"
-        return await self._gone_on_with(request, recent) or kind
+        return await self._course(request).gone_on_with(recent) or kind
 
     async def _is_excess(self, request: TurnRequest) -> bool:
         """Return whether the question states far more of a medicine than its labels allow."""
         message = request.message
         if emergency_model().probability(message) < LEAST_WITH_EXCESS or not any(clauses_with_amounts(message)):
             return False
-        found = await self._overdosage(request, message)
+        found = await self._course(request).overdosage(message)
         return isinstance(found.output, dict) and bool(found.output.get(ABOVE))
 
-    async def _gone_on_with(self, request: TurnRequest, recent: Sequence[str]) -> EmergencyKind | None:
-        """Return the kind of an exposure that a question before told of, if none since names another medicine.
-
-        One that names none goes on with the question before it alone.
-        """
-        *earlier, newest = recent
-        kinds: list[EmergencyKind | None] = [emergency_kind(one) for one in earlier]
-        told = next((at for at in reversed(range(len(kinds))) if kinds[at] in _TAKEN), None)
-        if told is None:
-            return None
-        since = await self._named(request, "\n".join((*earlier[told + 1 :], newest)))
-        goes_on = bool(since) or told == len(earlier) - 1
-        return kinds[told] if goes_on and since <= await self._named(request, earlier[told]) else None
-
-    async def _named(self, request: TurnRequest, text: str) -> set[str]:
-        subject = (await self._overdosage(request, text)).subject
-        return set(subject.split(", ")) if subject else set()
-
-    async def _overdosage(self, request: TurnRequest, question: str) -> FunctionOutput:
+    def _course(self, request: TurnRequest) -> ExposureCourse:
         names = self.tool_manager.names("overdosage") if request.options.enable_tool_execution else ()
-        call = Function(call_id="", name=next(iter(names), ""), arguments=json.dumps({"question": question}))
-        return await self.tool_manager.execute(call)
+        return ExposureCourse(self.tool_manager, next(iter(names), ""))
 
     async def _for_exposure(
         self,
@@ -202,9 +191,9 @@ class AsclepiusHealthcareAgent:
         a doubtful exposure is answered from the ordinary sources. For a reaction, what labels say of hypersensitivity
         is searched instead.
         """
-        found = await self._overdosage(request, "\n".join(recent))
+        found = await self._course(request).overdosage("\n".join(recent))
         names = self.tool_manager.names("overdosage") if sure and request.options.enable_tool_execution else ()
-        given = {BEFORE: "\n".join(recent[-2:-1]), REACTION: kind == "reaction"}
+        given = {BEFORE: "\n".join(await self._course(request).before(recent)), REACTION: kind == "reaction"}
         # Guidelines give the doses of antidotes.
         asks_dose = kind == "overdose" and asks_antidote(request.message)
         kept = self.tool_manager.names("guidelines") if asks_dose else ()
@@ -220,7 +209,7 @@ class AsclepiusHealthcareAgent:
     async def _for_overdose(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
         """Search as for an exposure where a medicine's overdose, toxic dose or antidote is asked about."""
         told = asked_of_overdose(request.message)
-        if not (told and await self._named(request, told)):
+        if not (told and await self._course(request).named(told)):
             return request
         return await self._for_exposure(request, recent, "overdose")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
+from tools.drug_database.names.overdosage_wording import tells_of_taking
+from tools.language.figures import LATIN_COUNTS, UNITS
 from tools.language.folding import fold_name
 
 DATA: Final = Path(__file__).parent / "data"
@@ -34,6 +36,8 @@ _MAGNITUDES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 2
 """Bounds between which numbers count as the same: a pulse of 34 is not one of 54."""
 _TENFOLD: Final = "#tenfold"
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_ONCE: Final = frozenset(name for name, count in LATIN_COUNTS.items() if count == 1)
+_UNITS: Final = frozenset(name for name, (kind, _) in UNITS.items() if kind in {"mass", "volume", "activity"})
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 
 
@@ -41,14 +45,30 @@ def features(text: str) -> frozenset[str]:
     """Return the shortened words of ``text``, its pairs of adjacent ones and its letter sequences.
 
     Of a number only its magnitude counts, or that it may be a year, which tells of the past; of a medicine's name only
-    that it is one. Of two adjacent numbers it counts whether one is ten or a hundred times the other.
+    that it is one. Of two adjacent numbers it counts whether one is ten or a hundred times the other. The "od" of a
+    prescription ("5 mg od") counts as "bd", another frequency; elsewhere it is an overdose.
     """
-    found = [part for one in _TOKEN.findall(text.translate(_APOSTROPHES).lower()) for part in _without_name(one)]
+    tokens = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
+    found = _with_frequencies([part for one in tokens for part in _without_name(one)])
     words = [_magnitude(one) if one[0].isdecimal() else one[:_STEM] for one in found]
     sequences = (sequence for one in found if len(one) >= _LETTERS and one[0].isalpha() for sequence in _sequences(one))
     numbers = [_value(one) for one in found if one[0].isdecimal()]
     tenfold = [_TENFOLD for one, other in pairwise(numbers) if _is_tenfold(one, other)]
     return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences, *tenfold))
+
+
+def _with_frequencies(words: list[str]) -> list[str]:
+    """Return ``words`` with "bd" for an "od" behind an amount, or behind a name of a medicine and a number.
+
+    It is kept beside words that tell of taking: "swallowed 20 amlodipine 10 mg od".
+    """
+    often = [
+        "bd"
+        if word in _ONCE and ((one == MEDICINE and other[0].isdecimal()) or (one[0].isdecimal() and other in _UNITS))
+        else word
+        for one, other, word in zip(["^", "^", *words], ["^", *words], words, strict=False)
+    ]
+    return words if often != words and tells_of_taking(" ".join(often)) else often
 
 
 @lru_cache(maxsize=65_536)

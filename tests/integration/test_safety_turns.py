@@ -252,6 +252,65 @@ async def test_the_next_question_goes_on_with_the_overdose(drugs: DrugDatabase, 
     assert "metformin" in text_of(other)
 
 
+@pytest.mark.parametrize(
+    ("told", "further", "quoted"),
+    [
+        ("he took 40 tablets of metoprolol", "and his lisinopril, about 20", ("metoprolol", "lisinopril")),
+        ("overdose of amitriptyline", "can I give flumazenil, she also took diazepam", ("amitriptyline", "diazepam")),
+        ("swallowed 30 tablets of metoprolol", "can he have metformin", ("metoprolol",)),
+        ("opioid overdose, took 30 oxycodone", "naloxone infusion dose in an overdose", ("oxycodone",)),
+    ],
+)
+async def test_an_exposure_goes_on_with_a_further_medicine(
+    drugs: DrugDatabase, server: str, redis_url: str, told: str, further: str, quoted: tuple[str, ...]
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await asked_in_turn(agent, told, further)
+    assert notices(events) == [TEXTS["en"]["exposure"]]
+    assert all(f"{name}, in an overdose" in text_of(events) for name in quoted)
+    assert "metformin, in an overdose" not in text_of(events)
+
+
+@pytest.mark.parametrize(
+    "question", ["metformin 500 tds instead", "another patient, what is the usual dose of amitriptyline?"]
+)
+async def test_an_exposure_ends_with_a_usual_regimen_or_another_patient(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await asked_in_turn(agent, "My daughter took 40 tablets of amitriptyline an hour ago", question)
+    assert notices(events) == []
+
+
+async def test_a_usual_medicine_beside_an_overdose_is_not_quoted(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, "pt on warfarin, swallowed 30 tablets of metoprolol"))
+    assert "metoprolol, in an overdose" in answer
+    assert "warfarin, in an overdose" not in answer
+
+
+@pytest.mark.parametrize("question", ["BP 210/125 confused and vomiting", "headache and BP 200/120, visual blurring"])
+async def test_an_emergency_in_which_nothing_was_taken_is_answered_as_an_illness(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, question)
+    assert len(notices(events)) == 1
+    assert "search_overdosage" not in tools_called(events)
+
+
+async def test_a_reaction_without_signs_of_allergy_is_answered_from_the_ordinary_sources(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, "ceftriaxone running fast, chest gone red and itchy")
+    assert len(notices(events)) == 1
+    assert "search_overdosage" not in tools_called(events)
+    assert "once daily" not in text_of(events)
+
+
 async def test_an_overdose_without_a_name_is_of_the_medicine_asked_before(
     drugs: DrugDatabase, server: str, redis_url: str
 ) -> None:

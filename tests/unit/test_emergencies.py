@@ -125,6 +125,31 @@ def test_an_overdose_beside_another_medicine_is_recognised_as_an_exposure(questi
     assert emergency_model(EXPOSURE).recognises(question)
 
 
+@pytest.mark.parametrize("question", ["levothyroxine 100mcg od, she's pregnant", "amlodipine 10 od, he's dizzy"])
+def test_od_behind_an_amount_is_once_daily(question: str) -> None:
+    assert features(question) == features(question.replace(" od", " bd"))
+    assert emergency_kind(question) is None
+
+
+@pytest.mark.parametrize(
+    "question", ["amitriptyline OD", "od of amlodipine, bp 70/40", "F 17 OD on co-codamol, drowsy"]
+)
+def test_od_elsewhere_is_an_overdose(question: str) -> None:
+    assert emergency_kind(question) == "exposure"
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("headache and BP 200/120, visual blurring", "illness"),
+        ("seizure 20 minutes not stopping, lorazepam given twice", "illness"),
+        ("swallowed something, BP 210/125, confused and vomiting", "exposure"),
+    ],
+)
+def test_a_doubtful_exposure_without_words_of_taking_is_an_illness(question: str, kind: str) -> None:
+    assert emergency_kind(question) == kind
+
+
 @pytest.mark.parametrize(
     "question",
     [

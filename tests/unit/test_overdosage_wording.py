@@ -1,8 +1,53 @@
-"""Tests of reading which clauses of a question ask for a dose."""
+"""What the words of a conversation tell of an exposure: what was taken, and whether a question is still about it."""
 
 import pytest
 
-from tools.drug_database.names.overdosage_wording import dose_clauses
+from tools.drug_database.names.overdosage_wording import (
+    Told,
+    adds_to_exposure,
+    dose_clauses,
+    tells_of_allergy,
+    told_parts,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "taken", "usual"),
+    [
+        ("pt on warfarin, took 8 nurofen", "took 8 nurofen", "pt on warfarin"),
+        ("he's on metformin and swallowed 30 amlodipine", "swallowed 30 amlodipine", "he's on metformin"),
+        ("OD on amitriptyline", "OD on amitriptyline", ""),
+        ("can I give flumazenil, she took diazepam", "took diazepam", "can I give flumazenil"),
+        ("nimmt Marcumar, hat 30 Ibuprofen geschluckt", "hat 30 Ibuprofen geschluckt", "nimmt Marcumar"),
+    ],
+)
+def test_what_was_taken_is_told_from_usual_medicines(question: str, taken: str, usual: str) -> None:
+    told = told_parts(question)
+    assert (told.taken.strip(), told.usual.strip()) == (taken, usual)
+    assert isinstance(told, Told)
+
+
+@pytest.mark.parametrize(
+    ("question", "goes_on"),
+    [
+        ("and his ramipril, about 20", True),
+        ("he also took amlodipine", True),
+        ("flumazenil?", True),
+        ("can he have ondansetron", True),
+        ("und noch 10 Bisoprolol", True),
+        ("domperidone 10 tds instead", False),
+        ("What is the usual dose of metformin?", False),
+        ("another patient, she also takes warfarin", False),
+        ("Is gabapentin 900 mg tds too much in CKD 4?", False),
+    ],
+)
+def test_a_further_medicine_is_of_the_same_exposure_or_another_topic(question: str, goes_on: bool) -> None:
+    assert adds_to_exposure(question) is goes_on
+
+
+def test_signs_of_an_allergy_are_found() -> None:
+    assert tells_of_allergy("hives and wheeze after ceftriaxone")
+    assert not tells_of_allergy("metformin today, contrast this afternoon")
 
 
 @pytest.mark.parametrize(

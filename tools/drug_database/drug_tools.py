@@ -17,7 +17,7 @@ from tools.drug_database.labels.overdosage_output import (
 )
 from tools.drug_database.labels.record_rendering import label_result, tool_result
 from tools.drug_database.names.name_keys import record_key
-from tools.drug_database.names.overdosage_wording import dose_clauses, told_beside_dose
+from tools.drug_database.names.overdosage_wording import dose_clauses, told_beside_dose, told_parts
 from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
@@ -29,8 +29,8 @@ from tools.types import ToolPresentation, ToolResult
 BEFORE: Final = "before"
 REACTION: Final = "reaction"
 SELF_HARM: Final = "self_harm"
-"""Hidden parameters of ``search_overdosage``: the question before, for a medicine that the newest does not name; that
-it tells of an allergic reaction; and that someone wants to harm themselves, so that nothing is quoted."""
+"""Hidden parameters of ``search_overdosage``: the questions before, on the same exposure; that it tells of an allergic
+reaction; and that someone wants to harm themselves, so that nothing is quoted."""
 _LONGEST = 100_000
 _MOST_NAMES = 24
 _MOST_MEMBERS = 5
@@ -158,18 +158,24 @@ class _Tools:
         weight = stated_weight(question)
         named = {clause: await self._database.named(clause) for clause in clauses_with_amounts(question)}
         above = any(exceeds_labels(clause, records, weight) for clause, records in named.items())
-        records, members = await self._told_of(question)
-        if not records:
-            records, members = await self._told_of(before)
+        whole = f"{before}\n{question}".strip()
+        records, members = await self._told_of(whole)
         asked = [one for clause in dose_clauses(question) for one in await self._database.named(clause)]
         told = {one.key for records_told in named.values() for one in records_told}
-        beside = told_beside_dose(question)
+        beside = told_beside_dose(whole)
         taken = {one.key for one in (await self._told_of(beside))[0]} if beside else None
-        treatments = Treatments(question, records, [one for one in asked if one.key not in told], taken)
+        usual = await self._only_usual(whole)
+        treatments = Treatments(whole, records, [one for one in asked if one.key not in told], taken, usual)
         if reaction:
             return hypersensitivity_result(question, records, treatments)
         searched = [part for record in records for part in await self._with_section(record)]
         return overdosage_result(question, searched, treatments, members=members, above=above, language=language)
+
+    async def _only_usual(self, text: str) -> Collection[str]:
+        """Return the keys of the medicines that ``text`` names only as usual or as treatments, if others were taken."""
+        named = [{one.key for one in await self._database.named(part)} for part in told_parts(text)]
+        taken, usual, other = named
+        return usual - taken - other if taken else set()
 
     async def _told_of(self, text: str) -> tuple[Sequence[DrugRecord], Collection[str]]:
         """Return the medicines that ``text`` names, behind them members of its classes, and the keys of these."""

@@ -32,7 +32,8 @@ class Treatments:
     """Decides which of the medicines of a question are treatments, and were not taken.
 
     ``records`` are the medicines that the question names, and ``asked`` those whose dose it asks for. ``taken`` has the
-    keys of the medicines that it says were taken; None if it does not say what was taken.
+    keys of the medicines that it says were taken; None if it does not say what was taken. ``usual`` has the keys of
+    those that it names as usual medicines or treatments alone, beside others that were taken.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class Treatments:
         records: Sequence[DrugRecord],
         asked: Iterable[DrugRecord],
         taken: Collection[str] | None = None,
+        usual: Collection[str] = (),
     ) -> None:
         self._question = question.lower()
         self._records = records
         self._asked = {record.key for record in asked}
         self._taken = taken
+        self._usual = usual
         self.reacted = any(self._shares(record, _REACTIONS) for record in records if record.key in self._asked)
         """Whether the question asks for the dose of a medicine for anaphylaxis, and so means no overdose of another."""
 
@@ -64,7 +67,9 @@ class Treatments:
         return asked and ((taken and any(_indications(record, _RESCUES))) or self._shares(record, _RESCUES))
 
     def spares(self, record: DrugRecord) -> bool:
-        """Return whether ``record`` was not taken, but its dose is asked for or it treats an overdose of another."""
+        """Return whether ``record`` was not taken: it is usual, its dose is asked for, or it treats an overdose."""
+        if record.key in self._usual:
+            return True
         named = record.key in self._asked or self._is_spoken_of(record)
         return named and bool(self._taken) and record.key not in (self._taken or ())
 

@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import DATA
+from tools.language.figures import rates
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.word_lists import word_list
 
@@ -36,11 +37,66 @@ _TOPIC, _CARE, _ANTIDOTE = (re.compile(rf"\b{_any(kind)}", re.IGNORECASE) for ki
 _TOXIC, _LEVEL = (re.compile(_any(kind), re.IGNORECASE) for kind in ("toxic", "level"))
 _REVERSES: Final = re.compile(rf"\b{_any('reverses')}\b(.*)", re.IGNORECASE)
 _SPEAKS: Final = re.compile(_any("overdose", "ingestion", "toxicity", "toxic", "antidote", "reverses"), re.IGNORECASE)
+_TAKEN, _COUNT, _USUAL, _TREATS, _EVENT, _ALLERGIC = (
+    re.compile(rf"(?<!\w){_any(*kinds)}", re.IGNORECASE)
+    for kinds in (("taken",), ("count",), ("usual",), ("treats",), ("taken", "given"), ("allergic",))
+)
+_LEAVES, _PATIENT, _ADDS = (
+    re.compile(rf"(?<!\w){_any(kind)}\b", re.IGNORECASE) for kind in ("leaves", "patient", "adds")
+)
+_PART: Final = re.compile(rf"[,;:?!()\n]|\.(?!\d)|\b{_any('joins')}\b|(?={_EVENT.pattern}\w* +\w)", re.IGNORECASE)
+_SHORT: Final = 2
+"""Words of a question that goes on with the one before, whatever it is about."""
 
 
 def speaks_of_overdose(text: str) -> bool:
     """Return whether ``text`` is about an overdose, something toxic, or an antidote."""
     return _SPEAKS.search(text) is not None
+
+
+def tells_of_taking(text: str) -> bool:
+    """Return whether ``text`` says that something was taken, or how many tablets."""
+    return any(told.search(text) for told in (_TAKEN, _COUNT))
+
+
+def tells_of_allergy(text: str) -> bool:
+    """Return whether ``text`` names a sign of a severe allergic reaction."""
+    return _ALLERGIC.search(text) is not None
+
+
+def leaves_exposure(text: str) -> bool:
+    """Return whether ``text`` says that it is about another patient or topic than the question before."""
+    return _LEAVES.search(text) is not None
+
+
+def adds_to_exposure(text: str) -> bool:
+    """Return whether ``text``, which names a further medicine, is about the same patient as the exposure before it.
+
+    A usual regimen is not, unless it says so ("also"), or that it was taken.
+    """
+    if leaves_exposure(text):
+        return False
+    if _ADDS.search(text) or _TAKEN.search(text):
+        return True
+    same_patient = any(told.search(text) for told in (_COUNT, _PATIENT, _TREATS)) or len(text.split()) <= _SHORT
+    return same_patient and not rates(text)
+
+
+class Told(NamedTuple):
+    """The parts of a text that tell what was taken or given, and of usual medicines and treatments; and the others."""
+
+    taken: str
+    usual: str
+    other: str
+
+
+def told_parts(text: str) -> Told:
+    """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual."""
+    parts: dict[str, list[str]] = {"taken": [], "usual": [], "other": []}
+    for part in _PART.split(text):
+        usual = _USUAL.search(part) or _TREATS.search(part)
+        parts["taken" if _EVENT.search(part) else "usual" if usual else "other"].append(part)
+    return Told(**{name: ", ".join(told) for name, told in parts.items()})
 
 
 def asks_antidote(question: str) -> bool:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from tools.language.figures import ABOVE, BELOW, fold, with_decimal_points
-from tools.language.vocabulary.quantities import JOINED, NUMBER, QUANTITIES, Quantity, Range, Value
+from tools.language.vocabulary.measured_quantities import JOINED, NUMBER, QUANTITIES, MeasuredQuantity, Range, Value
 from tools.language.vocabulary.unmarked_ages import unmarked_ages
 
 _BOUND_BEFORE: Final = re.compile(rf"(?:{BELOW}|{ABOVE}) ?$", re.IGNORECASE)
@@ -170,7 +170,7 @@ def _folded(text: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _bounds(quantity: Quantity, text: str) -> tuple[Range, ...]:
+def _bounds(quantity: MeasuredQuantity, text: str) -> tuple[Range, ...]:
     """Return the bounds in ``text``, with two joined by "and" as one, such as "below 70 and at least 54"."""
     found: list[Range] = []
     for bound in quantity.bounds_in(folded := _folded(text)):

@@ -42,7 +42,7 @@ class Value(NamedTuple):
 
     amount: float
     most: float
-    quantity: Quantity
+    quantity: MeasuredQuantity
     name: str
     said: str
     """The number as written, with its unit and the words of a bound."""
@@ -55,7 +55,7 @@ class Value(NamedTuple):
         return self.amount == self.most
 
 
-class Quantity:
+class MeasuredQuantity:
     """A quantity of ``clinical/quantities.json``.
 
     Args:
@@ -160,7 +160,7 @@ class Quantity:
 
 
 QUANTITIES: Final = tuple(
-    Quantity(**entry)
+    MeasuredQuantity(**entry)
     for entry in json.loads((Path(__file__).parent / "clinical" / "quantities.json").read_bytes())["quantities"]
 )
 """The quantities, age first."""
