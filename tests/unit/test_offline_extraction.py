@@ -21,7 +21,7 @@ from chat_app.offline.extractive import respond
 from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followups import standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines
-from chat_app.offline.planning.small_talk import begins_anew, without_courtesy
+from chat_app.offline.planning.small_talk import changes_subject, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.evidence import EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
@@ -329,7 +329,7 @@ def test_a_follow_up_is_completed_from_the_question_before(
 
 @pytest.mark.parametrize("second", ["jetzt was anderes: Levofloxacin Dosis", "Zu etwas anderem. Levofloxacin Dosis"])
 def test_a_german_change_of_subject_leaves_out_the_questions_before(second: str) -> None:
-    assert begins_anew(second)
+    assert changes_subject(second)
     assert without_courtesy(second) == "Levofloxacin Dosis"
 
 
