@@ -110,6 +110,8 @@ def test_a_medicine_to_avoid_in_the_patient_is_none_to_give() -> None:
         ("verapamil instead of ramipril?", False),
         ("is apixaban an alternative to warfarin?", False),
         ("verapamil, alternative dosing?", False),
+        ("maybe nitrofurantoin instead", False),
+        ("Febuxostat als Alternative, Höchstdosis?", False),
         ("dose of verapamil", False),
     ],
 )

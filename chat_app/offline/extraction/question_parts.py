@@ -9,7 +9,7 @@ from typing import Final
 
 from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections
 from chat_app.offline.reading.evidence import WeightedTerm
-from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.name_resolution import known_name
 from tools.language.quotable_units import term_set
 from tools.language.vocabulary.absence import stated
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
@@ -18,11 +18,11 @@ from tools.language.vocabulary.populations import YOUNG, Population, populations
 from tools.language.vocabulary.related_words import related_forms
 
 _ANOTHER: Final = re.compile(
-    r"\balternativ(?:es?|en?|as?)\b(?! (?:form|rout|dos|nam|brand|way)\w*)|\b(?:what|which)(?: \w+){0,2} else\b"
-    r"|\b(?:what|which) (?:now|next)\b|\bnext (?:step|line|drug|agent|choice|option)|\b(?:second|third)[- ]line\b"
-    r"|\badd[- ]on\b|\badd what\b|\bwhat (?:to|(?:should|do|can|could) \w+) add\b|\bals nächstes\b"
-    r"|\bwas (?:sonst|dazu)\b"
-    r"|\b(?:switch|chang|replac|swap)\w*(?: \w+){0,3}? (?:to|with|by|for)(?: what)?\W*$|\bumstellen auf(?: was)?\W*$",
+    r"(?<!\bas )(?<!\ban )(?<!\bals )(?<!\bcomo )\balternativ(?:es?|en?|as?)\b(?! (?:form|rout|dos|nam|brand|way)\w*)"
+    r"|\b(?:what|which)(?: \w+){0,2} else\b|\b(?:what|which) (?:now|next)\b|\b(?:second|third)[- ]line\b"
+    r"|\bnext (?:step|line|drug|agent|choice|option)|\bwhat (?:to|(?:should|do|can|could) \w+) add\b|\badd what\b"
+    r"|\badd[- ]on\b|\bals nächstes\b|\bwas (?:sonst|dazu)\b|\bumstellen auf(?: was)?\W*$"
+    r"|\b(?:switch|chang|replac|swap)\w*(?: \w+){0,3}? (?:to|with|by|for)(?: what)?\W*$",
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(r"\binstead\b(?! of)|\bstattdessen\b|\ben su lugar\b", re.IGNORECASE)
@@ -37,10 +37,15 @@ def asks_for_another(question: str) -> bool:
 
     "Can she have verapamil instead?" names the other one.
     """
-    named, is_open = label_terms().members_in(question), _OPEN.search(question) is not None
+    named, is_open = medicines_in(question), _OPEN.search(question) is not None
     if not named or is_open:
         return len(named) < 2 and bool(_ANOTHER.search(question) or _INSTEAD.search(question))
     return len(named) < 2 and not _YES_OR_NO.match(question) and _ANOTHER.search(question) is not None
+
+
+def medicines_in(text: str) -> list[str]:
+    """Return the names of the medicines that words of ``text`` name, loaded or not."""
+    return list(dict.fromkeys(filter(None, map(known_name, re.findall(r"[^\W\d_][\w-]+", text)))))
 
 
 def in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_app.offline.composition.compose import is_answered, share_of_newest
-from chat_app.offline.extraction.question_parts import asks_for_another
+from chat_app.offline.extraction.question_parts import asks_for_another, medicines_in
 from chat_app.offline.planning.followup_signs import is_everyday
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
-from tools.drug_database.labels.label_terms import label_terms
 from tools.language.terms import terms
 
 Tried = tuple[str, list[ToolOutput]]
@@ -55,8 +54,8 @@ def _left_out(reading: str, question: str, readings: Sequence[str]) -> list[str]
 
     A ``question`` of everyday words alone is no question on others.
     """
-    before = label_terms().members_in(readings[0]) if is_everyday(question) else ()
-    return [name for name in before if name not in label_terms().members_in(reading)]
+    before = medicines_in(readings[0]) if is_everyday(question) else ()
+    return [name for name in before if name not in medicines_in(reading)]
 
 
 def goes_on(reading: str, evidence: Evidence, *, newest: str) -> bool:
