@@ -40,6 +40,7 @@ from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stem
 from tools.drug_database.storage.generations import WRITE_SECONDS, Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
+from tools.language.question_words import ASKS_FOR_MEDICINE
 from tools.language.vocabulary.populations import populations_asked
 from tools.milvus.connection import Client, one_of
 
@@ -178,12 +179,14 @@ class Searcher:
         return {row["key"]: _record(client, state, row) for row in rows}
 
     def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
-        """Read the text without what the patient is allergic to, or all of it where that names no medicine."""
+        """Read the text without what the patient is allergic to; all of it if that names and asks for no medicine."""
         rest = without_allergens(query.name)
         if rest != query.name:
             reading = self._read(client, state, understand(rest), query)
             if any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
                 return rest, reading
+            if ASKS_FOR_MEDICINE.search(rest):
+                return rest, Reading()
         return query.name, self._read(client, state, understand(query.name), query)
 
     def _read(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:

@@ -268,7 +268,7 @@ def _read(
         classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
-    named = () if asked.present else evidence.named
+    named = () if asked.asks_another else evidence.named
     return asked, [passage for record in named for passage in label_passages(record, language)]
 
 

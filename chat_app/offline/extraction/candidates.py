@@ -231,7 +231,7 @@ def _is_avoided(question: Question, unit: Unit) -> bool:
 
 
 def is_on_present(question: Question, unit: Unit) -> bool:
-    """Return whether another medicine is asked for, and a unit names only the patient's."""
+    """Return whether a unit names only medicines that the patient takes, if another is asked for, or cannot have."""
     known = frozenset[str]().union(*question.present)
     words = unit.text.split()
     others = [word for word in words if not term_set(word) & known]

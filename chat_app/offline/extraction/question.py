@@ -35,6 +35,7 @@ from chat_app.offline.extraction.question_parts import (
 )
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.allergens import allergens
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
 from tools.language.folding import fold_name
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
@@ -72,7 +73,9 @@ class Question:
     related: Mapping[str, Sequence[tuple[frozenset[str], int]]]
     """For each stem the related words and phrases that contain it, each with the term to which it is related."""
     present: tuple[frozenset[str], ...] = ()
-    """The names and classes of the patient's medicines if another one is asked for; then they are no ``subjects``."""
+    """What the patient is allergic to; if ``asks_another``, the patient's medicines and their classes."""
+    asks_another: bool = False
+    """Whether another medicine than the patient's is asked for, which then are no ``subjects``."""
     asked: str = ""
     """The text with the synonyms and translations of its words; it tells the kind of answer."""
     subjects: tuple[frozenset[str], ...] = ()
@@ -226,7 +229,7 @@ class Question:
     @cached_property
     def asks_medicine(self) -> bool:
         """Return whether the question asks for a medicine and names none."""
-        return bool(self.present) or (not self.medicines and ASKS_FOR_MEDICINE.search(self.asked) is not None)
+        return self.asks_another or (not self.medicines and ASKS_FOR_MEDICINE.search(self.asked) is not None)
 
     @property
     def asks_kind(self) -> bool:
@@ -271,8 +274,9 @@ def read_question(
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
     named = _stems_of(subjects)
-    present = named if asks_for_another(newest or text) else ()
-    named = () if present else named
+    another = bool(named) and asks_for_another(newest or text)
+    present = named if another else _stems_of(allergens(text))
+    named = () if another else named
     unknown = places(named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
@@ -287,8 +291,9 @@ def read_question(
         related=related_words(stems, forms, classes, unknown, told),
         asked=asked,
         subjects=named,
-        medicines=() if present else _stems_of(medicines),
-        present=present,
+        medicines=() if another else _stems_of(medicines),
+        present=tuple(one for one in present if one not in named),
+        asks_another=another,
         unknown=unknown,
         sections=sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations=populations,

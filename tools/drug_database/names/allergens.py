@@ -31,6 +31,12 @@ def without_allergens(text: str) -> str:
     return _BEFORE.sub(_without_names, _AFTER.sub(_without_names, text))
 
 
+def allergens(text: str) -> list[str]:
+    """Return the names of allergens in ``text``."""
+    left = without_allergens(text).split()
+    return [word for word in text.split() if word not in left]
+
+
 def _without_names(found: re.Match[str]) -> str:
     """Return the words of a match after its names; the whole match if its first word is not a name."""
     names, other = found["names"].split(), found["other"] or ""
