@@ -33,7 +33,8 @@ from chat_app.content import open_content
 from chat_app.evaluation.answer_evaluation import AnswerQuestion, read_answer_questions
 from chat_app.evaluation.question_files import guideline_folder
 from chat_app.offline.extraction import scoring
-from chat_app.offline.extraction.question import Question, read_question
+from chat_app.offline.extraction.question import Question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import ROOM, Room, chosen_of, select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from chat_app.settings import Settings

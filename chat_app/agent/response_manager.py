@@ -159,7 +159,7 @@ class OpenAIResponseManager:
             if answer is None:
                 # The conversation could not be opened, so nothing has been said yet.
                 yield started
-            outcome = _outcome_of(error, any_text=False)
+            outcome = _outcome_of(error, any_text=answer is not None and bool(answer.text))
             ended = ended or TurnEnded(outcome=outcome, answer=str(answer.text) if answer else "")
         yield ended
 

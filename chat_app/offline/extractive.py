@@ -12,7 +12,7 @@ import orjson
 from chat_app.offline import phrases
 from chat_app.offline.calculating.calculations import calculations, is_calculator
 from chat_app.offline.composition.compose import compose
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
 from chat_app.offline.planning.followups import since_last_subject, standalone

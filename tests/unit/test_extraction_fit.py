@@ -7,7 +7,7 @@ import pytest
 
 from chat_app.evaluation.answer_evaluation import AnswerQuestion, naive_quotes
 from chat_app.offline.extraction import scoring
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import Room
 from scripts.fit_extraction import Example, Shown, best_room, fitted
 from tools.types import Passage

@@ -14,7 +14,7 @@ from chat_app.offline import phrases
 from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.extraction.opposite_sides import contradicts
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from chat_app.offline.composition.compose import compose
-from chat_app.offline.extraction.question import read_question
-from chat_app.offline.extraction.question_parts import asks_for_another
+from chat_app.offline.extraction.question_reading import asks_for_another, read_question
 from chat_app.offline.phrases import CLOSEST, said
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import WeightedTerm
@@ -67,6 +66,12 @@ def test_what_a_text_denies(text: str, denied: set[str], states: set[str]) -> No
         ("55M, no ckd or gout, zorbium?", "55M, no  or , zorbium?"),
         ("Zorbium bei normaler Nierenfunktion", "Zorbium bei "),
         ("can't be given in pregnancy?", "can't be given in pregnancy?"),
+        ("metformin kidneys ok?", "metformin kidneys ok?"),
+        ("Is naproxen for liver good or bad?", "Is naproxen for liver good or bad?"),
+        ("normal renal dose of zorbium?", "normal renal dose of zorbium?"),
+        ("no longer normal kidney function, zorbium?", "no longer normal kidney function, zorbium?"),
+        ("Why no breastfeeding with zorbium?", "Why no breastfeeding with zorbium?"),
+        ("no renal dose adjustment for zorbium?", "no renal dose adjustment for zorbium?"),
     ],
 )
 def test_what_the_patient_does_not_have_is_left_out(question: str, rest: str) -> None:
@@ -110,6 +115,14 @@ def test_a_medicine_to_avoid_in_the_patient_is_none_to_give() -> None:
         ("verapamil instead of ramipril?", False),
         ("is apixaban an alternative to warfarin?", False),
         ("verapamil, alternative dosing?", False),
+        ("What is the dose of ezetimibe as add-on therapy?", False),
+        ("when is rifabutin used as second-line treatment?", False),
+        ("What else interacts with warfarin?", False),
+        ("what else should I monitor with lithium?", False),
+        ("warfarin INR 9, what now?", False),
+        ("Lithium level 2.5, what next?", False),
+        ("Which dose of apixaban should I give instead?", False),
+        ("what else can I give for gout besides colchicine?", True),
         ("maybe nitrofurantoin instead", False),
         ("Febuxostat als Alternative, Höchstdosis?", False),
         ("dose of verapamil", False),

@@ -10,7 +10,7 @@ import pytest
 
 from chat_app.offline import phrases
 from chat_app.offline.composition.compose import compose, is_answered
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST

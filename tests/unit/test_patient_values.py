@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
@@ -13,6 +13,7 @@ from tools.language.vocabulary.patient_values import (
     fits_patient,
     patient_age,
     with_new_values,
+    with_told_values,
     without_values,
 )
 
@@ -43,6 +44,17 @@ from tools.language.vocabulary.patient_values import (
         ("zorbium, CKD stage 3b", "At an eGFR of 30 to 50 mL/min it is halved.", True),
         ("zorbium, stage G3a CKD", "At an eGFR below 50 mL/min it is halved.", True),
         ("Niereninsuffizienz Stadium 4, Zorbium", "At an eGFR below 30 mL/min it is stopped.", True),
+        ("CKD stage 3-5 on zorbium", "At an eGFR below 30 mL/min it is stopped.", None),
+        ("CKD 3 or 4, zorbium", "At an eGFR below 30 mL/min it is stopped.", None),
+        ("stage 2 kidney injury", "At an eGFR below 30 mL/min it is stopped.", None),
+        ("stage 3 renal cell carcinoma", "At an eGFR below 30 mL/min it is stopped.", None),
+        ("ckd 2 tablets of zorbium", "At an eGFR below 30 mL/min it is stopped.", None),
+        ("not CKD 3", "At an eGFR below 30 mL/min it is stopped.", None),
+        (
+            "80 yo, eGFR 70",
+            "One of the trials was in patients of 18 to 64 years with an eGFR above 60 mL/min.",
+            False,
+        ),
         ("CKD 3 years ago", "At an eGFR below 30 mL/min it is stopped.", None),
         ("CKD, 4 mg of zorbium", "At an eGFR below 30 mL/min it is stopped.", None),
         ("82F frail on zorbium", "At 80 years or older it is halved.", True),
@@ -88,6 +100,12 @@ def test_the_bounds_of_a_text_hold_the_patients_values_or_not(question: str, tex
 def test_a_row_gives_bounds_of_what_the_header_of_their_column_names(egfr: int, fits: bool) -> None:
     cells = ("Drug Zorbium", "Reduced kidney function (eGFR, mL/min/1.73 m2) 30-44: 50 mg; < 30: 25 mg")
     assert fits_patient(f"zorbium, eGFR {egfr}", cells) is fits
+
+
+def test_a_computed_value_replaces_a_stage() -> None:
+    told = with_told_values("CKD stage 3, zorbium dose?", "Creatinine clearance 22 ml/min")
+    assert fits_patient(told, "Creatinine clearance 15 to 29 mL/min: 5 mg") is True
+    assert fits_patient(told, "Creatinine clearance 30 to 59 mL/min: 10 mg") is False
 
 
 def test_the_numbers_of_a_patients_values_are_left_out_of_a_question() -> None:

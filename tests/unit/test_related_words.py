@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat_app.offline.extraction.question import read_question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm

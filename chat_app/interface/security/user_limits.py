@@ -127,7 +127,10 @@ class UploadRoom:
 
     async def keep_recorded(self) -> None:
         """Record what this process holds every few seconds, until cancelled."""
-        await repeat(lambda: self._record(lambda _: True), _RECORD_SECONDS)
+        await repeat(self._record_held, _RECORD_SECONDS)
+
+    async def _record_held(self) -> None:
+        await self._record(lambda _: True)
 
     async def _record(self, fits: Callable[[Held], bool]) -> bool:
         if (shared := self._shared()) is not None:

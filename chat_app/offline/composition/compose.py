@@ -34,7 +34,8 @@ from chat_app.offline.extraction.drug_parts import (
     label_passages,
     record_parts,
 )
-from chat_app.offline.extraction.question import Question, read_question
+from chat_app.offline.extraction.question import Question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import OF_PATIENTS, RELATED_FROM, Selection, clearly_answers, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage, Quote
@@ -268,7 +269,7 @@ def _read(
         classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
     )
-    named = () if asked.asks_another else evidence.named
+    named = () if asked.asks_another and evidence.passages else evidence.named
     return asked, [passage for record in named for passage in label_passages(record, language)]
 
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import FORBIDDEN
 from chat_app.offline.extraction.drug_parts import label_passages
-from chat_app.offline.extraction.question import Question, read_question
+from chat_app.offline.extraction.question import Question
+from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from tools.language.question_words import disease_in

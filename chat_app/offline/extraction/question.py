@@ -6,7 +6,7 @@ A term is given by its index in ``Question.forms``.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -23,28 +23,16 @@ from chat_app.offline.extraction.answer_kinds import (
     TIME,
     WAITS,
 )
-from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, tells_onset, words_of_use
-from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
-from chat_app.offline.extraction.question_parts import (
-    asks_for_another,
-    in_all_words,
-    is_unread,
-    named_in,
-    related_words,
-    sections_in,
-)
-from chat_app.offline.reading.evidence import WeightedTerm
+from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, tells_onset
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.allergens import allergens
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
 from tools.language.folding import fold_name
-from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
-from tools.language.quotable_units import Unit, ordered_terms, term_set
+from tools.language.question_words import ASKS_FOR_MEDICINE
+from tools.language.quotable_units import Unit, term_set
 from tools.language.vocabulary.absence import absence
-from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
+from tools.language.vocabulary.patient_values import value_names
 from tools.language.vocabulary.populations import (
     MOTHERS,
-    NAMED,
     WITH_THEIR_MOTHERS,
     YOUNG,
     Population,
@@ -243,76 +231,3 @@ class Question:
         # "Can't sleep since starting it" asks for no prohibition.
         forbidden = [forbids] if FORBIDDEN.search(self.text) and not tells_onset(self.text) else []
         return [*forbidden, *(says for asks, says in ((HOW_OFTEN, TIME), (FIGURE, DIGIT)) if asks.search(self.asked))]
-
-
-def read_question(
-    text: str,
-    known: Iterable[WeightedTerm] = (),
-    *,
-    newest: str = "",
-    subjects: Iterable[str] = (),
-    medicines: Iterable[str] = (),
-    classes: Iterable[tuple[str, str]] = (),
-    notes: Iterable[str] = (),
-) -> Question:
-    """Read the terms, the patients and the kind of answer of a question.
-
-    Args:
-        text: The question, complete in itself.
-        known: The terms as the searches read them. Words that the searches left out only ask, and are left out here.
-        newest: The user's last message, if ``text`` was completed from the questions before it.
-        subjects: Names and classes of the drugs that the question names, and of what else is taken with them.
-        medicines: The names among them.
-        classes: Pairs of a medicine's name and a class that it belongs to.
-        notes: Notes of the drug search on medicines that it does not have.
-    """
-    # Values are left out of a text without ß, but the searches keep it, as do German documents.
-    told = {term.term.casefold(): term for term in known}
-    stems = _asked_stems(text, told)
-
-    def places(chosen: Container[str]) -> frozenset[int]:
-        return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
-
-    named = _stems_of(subjects)
-    another = bool(named) and asks_for_another(newest or text)
-    present = named if another else _stems_of(allergens(text))
-    named = () if another else named
-    unknown = places(named_in(" ".join(notes)))
-    denied = absence(text).denied.difference(*named)
-    also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
-    asked, populations = in_all_words(text, [others for stem, others in also.items() if stem not in denied])
-    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
-    abnormal = abnormal_values(text)
-    valued = term_set(" ".join(name for name, _ in abnormal))
-    return Question(
-        text,
-        forms,
-        weights=tuple(told[stem].weight if stem in told else None for stem in stems),
-        related=related_words(stems, forms, classes, unknown, told),
-        asked=asked,
-        subjects=named,
-        medicines=() if another else _stems_of(medicines),
-        present=tuple(one for one in present if one not in named),
-        asks_another=another,
-        unknown=unknown,
-        sections=sections_in(text, asked, newest, frozenset[str]().union(*named)),
-        populations=populations,
-        group=places(term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))),
-        absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
-        everyday=places(everyday_terms(text).union(filter(is_unread, stems)) - valued),
-        states=tuple(term_set(called) for _, called in abnormal),
-        numbers=numbers_beside(text, also) | {stem: NEVER for stem in valued if len(stem) == 1},
-        kinds=places(kind_terms(text)),
-        inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
-    )
-
-
-def _stems_of(names: Iterable[str]) -> tuple[frozenset[str], ...]:
-    return tuple(filter(None, map(term_set, names)))
-
-
-def _asked_stems(text: str, told: Collection[str]) -> list[str]:
-    """Return the stems of ``text`` that the searches used (``told``), without those that only ask about a use."""
-    stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
-    asking = words_of_use(text)
-    return [stem for stem in stems if stem not in asking] or stems

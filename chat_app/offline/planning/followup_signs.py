@@ -29,13 +29,16 @@ LEAD: Final = re.compile(
     re.IGNORECASE,
 )
 _TIME: Final = r"(?:morning|afternoon|evening|night|day|week|month|year|time)s?\b"
-PRONOUN: Final = re.compile(
+_PRONOUN: Final = re.compile(
     rf"\b(?:it|its|they|them|their|(?:these|those|this|that)(?! {_TIME}))"
     r"(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
-    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! \w|-)|same(?= (?:appl|go|hold|true)))"
-    r"|\b(?:(?<!gibt )(?<!geht )(?<!ist )es(?! gibt| geht)|das(?= (?:auch|bei|denn|im|in|mit|nicht|so|trotz)\b|\W*$)"
-    r"|(?<=ist )das(?= \w+\W*$)|davon|damit|dafür|dagegen)\b",
+    r"|\bthe (?:(?:drug|medicine|medication|former|latter)\b|same\b(?! \w|-)|same(?= (?:appl|go|hold|true)))",
     re.IGNORECASE,
+)
+_GERMAN_PRONOUN: Final = re.compile(
+    r"\b(?:(?<!gibt )(?<!geht )(?<!ist )[Ee]s(?! gibt| geht)"
+    r"|[Dd]as(?= (?:auch|bei|denn|im|in|mit|nicht|so|trotz)\b|\W*$)|(?<=ist )das(?= \w+\W*$)"
+    r"|[Dd]avon|[Dd]amit|[Dd]afür|[Dd]agegen)\b"
 )
 _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm|(?-i:sie|ihr))\b", re.IGNORECASE)
 """A pronoun for the patient of the question before."""
@@ -45,12 +48,14 @@ _GOES_ON: Final = re.compile(
 """Words that relate a question to the subject of the one before."""
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
 _ASKS: Final = (
-    "what|which|when|who|how|why|where|was|welche[mnrs]?|wann|wer|wie(?: (?:lange|oft|viel|hoch))?|wieviel|warum"
+    "what|which|when|who|how|why|where|was(?= (?:als|dann|geben|hilft|ist|kann|macht|muss|noch|nun|sind|soll|sonst"
+    "|stattdessen|tun|wenn)\\b)|welche[mnrs]?|wann|wer|wie(?: (?:lange|oft|viel|hoch))?|wieviel|warum"
 )
 _VERBS: Final = "is|are|do|does|can|should|ist|sind|kann|können|darf|soll(?:te)?|muss"
 PREPOSITIONS: Final = (
     r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without"
-    r"|auf|an|am|gegen|trotz|wegen|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab|en|con|para|durante|antes|después|tras|si|sin)\b"
+    r"|auf|gegen|trotz|wegen|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab"
+    r"|en|con|para|durante|antes|después|tras|si|sin)\b"
 )
 _ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
@@ -66,6 +71,14 @@ _AGAIN: Final = re.compile(r"re(?:start|check|test|try|dose|challenge|introduce|
 _MOST_SHORT_TERMS: Final = 5
 MOST_EMPTY_TERMS: Final = 2
 """Maximum number of terms of a clause that does not name a subject."""
+
+
+def pronouns(question: str) -> re.Pattern[str]:
+    """Return the pattern of pronouns for what was asked about before, in the language of ``question``.
+
+    The German "es" is a Spanish verb.
+    """
+    return _GERMAN_PRONOUN if language_of(question) == "de" else _PRONOUN
 
 
 def length(text: str) -> int:
@@ -104,7 +117,7 @@ def refers_back(question: str) -> bool:
 
 def means_before(question: str) -> bool:
     """Return whether a pronoun refers to the question before, and not to an earlier clause of ``question``."""
-    pronoun = PRONOUN.search(question)
+    pronoun = pronouns(question).search(question)
     if pronoun is None or (_EXPLETIVE.search(question) and has_uncommon_word(question)):
         return False
     *earlier, _ = _CLAUSES.split(question[: pronoun.start()])

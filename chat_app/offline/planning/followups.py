@@ -21,7 +21,6 @@ from chat_app.offline.planning.followup_signs import (
     LEAD,
     MOST_EMPTY_TERMS,
     PREPOSITION,
-    PRONOUN,
     asks_dose,
     asks_part,
     form_words,
@@ -31,6 +30,7 @@ from chat_app.offline.planning.followup_signs import (
     length,
     means_before,
     names_subject,
+    pronouns,
     refers_back,
     states_more,
 )
@@ -141,7 +141,7 @@ class _Conversation:
     def readings(self, question: str, functions: Collection[str]) -> tuple[str, ...]:
         """Return the readings of ``question``, for which ``functions`` may be called."""
         # A follow-up of everyday words with a pronoun may ask about the result of a calculation.
-        on_result = PRONOUN.search(question) and not has_uncommon_word(question)
+        on_result = pronouns(question).search(question) and not has_uncommon_word(question)
         alike = any(map(_OVERDOSE.search, self.searched)) == any(map(_OVERDOSE.search, functions)) or not self.searched
         before = self.last if on_result else self.topic if alike or refers_back(question) else ""
         if confirmed := _confirmed(question, self.last, self.answer):
@@ -264,7 +264,7 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     before = _ENDING.sub("", before)
     if means_before(rest) and not (known and _STATE.search(question)):
         if known:
-            asked = PRONOUN.sub(_AND[language_of(rest, before)].join(known), rest, count=1)
+            asked = pronouns(rest).sub(_AND[language_of(rest, before)].join(known), rest, count=1)
             # "When can he go back on it" is on what happened to the patient; "can she breastfeed on it" is not.
             narrowed = asked_sections(rest) or populations_in(rest) or not _THE_PATIENT.search(rest)
             told = re.sub(rf"\b(?:{'|'.join(map(re.escape, known))})\b", "", before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_app.offline.composition.compose import is_answered, share_of_newest
-from chat_app.offline.extraction.question_parts import asks_for_another, medicines_in
+from chat_app.offline.extraction.question_reading import asks_for_another, medicines_in
 from chat_app.offline.planning.followup_signs import is_everyday
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import ToolOutput

@@ -51,7 +51,7 @@ def _load(file: Path) -> tuple[Contribution, ...]:
 
 
 def read(imported: ImportedRows) -> None:
-    """Hand every demonstration drug to the imported."""
+    """Stage every demonstration drug."""
     for file in _files():
         loaded = _load(file)
         rows = imported.rows(

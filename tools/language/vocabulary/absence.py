@@ -11,22 +11,29 @@ from tools.language.terms import terms
 from tools.language.word_lists import word_list
 
 _DENIES: Final = re.compile(
-    r"\b(?:(?P<state>without|absence of|free (?:of|from)|ohne|sin)|(?P<noun>no|kein\w*)|(?P<part>non)(?=[ –-])"
-    r"|not|never|nicht|nie|\w+n['’]t)\b",
+    r"\b(?:(?P<state>without|absence of|free (?:of|from)|ohne|sin)|(?P<noun>no(?! longer)|kein\w*)"
+    r"|(?P<part>non)(?=[ –-])|not|never|nicht|nie|\w+n['’]t)\b",
     re.IGNORECASE,
 )
 _BREAK: Final = re.compile(
     rf"[.,;:()|?!]|\b(?:and|but|und|aber|pero|{'|'.join(sorted(word_list('qualifiers') - {'or', 'oder', 'to'}))})\b",
     re.IGNORECASE,
 )
-_ORGAN: Final = r"(?:kidneys?|renal|niere\w*|renales?|riñon\w*|liver|hepatic|leber\w*|hepátic\w*|hígado)"
+_ORGAN: Final = r"(?:(?:kidneys?|renal|liver|hepatic)(?= function)|kidneys|liver|niere\w*|leber\w*|riñones|hígado)"
 _SOUND: Final = r"(?:normal\w*|fine|good|ok(?:ay)?|intakt\w*|intact\w*|preserved|healthy|gesund\w*|sano?s?)"
 _UNIMPAIRED: Final = re.compile(
-    rf"\b{_SOUND} (?P<organ>{_ORGAN})(?: function)?\b"
-    rf"|\b(?P<organ_is>{_ORGAN})(?: (?:function|tests?))?:?(?: (?:is|are|was|were|ist|sind))?(?: all)? {_SOUND}\b",
+    rf"(?<!longer )(?<!not )\b{_SOUND} (?P<organ>{_ORGAN})(?: function)?\b"
+    rf"|(?<!for )(?<!in )\b(?P<organ_is>{_ORGAN})(?: function)?:?(?: (?:is|are|was|were|ist|sind))?(?: all)? {_SOUND}\b"
+    r"(?! or\b)(?!\W*\?)",
     re.IGNORECASE,
 )
 """An organ that works, so that its failure is absent."""
+_ASKS_WHY_NOT: Final = re.compile(
+    r"\b(?:why|warum|wieso|por qué)\b"
+    r"|\b(?:no|keine?) (?:\w+ ){0,2}?(?:dos(?:es?|age|ing)|adjust\w*|data|evidence|information|anpassung|daten)\b",
+    re.IGNORECASE,
+)
+"""Asks for the reason of a denial, or whether nothing needs adjustment: what is denied is asked about."""
 _TO: Final = re.compile(r"\bto\b", re.IGNORECASE)
 _OR: Final = re.compile(r"\b(?:n?or|oder|o)\b", re.IGNORECASE)
 _WORDS: Final = re.compile(r"([^\W_]+)")
@@ -62,6 +69,8 @@ def absence(text: str) -> Absence:
 @lru_cache(maxsize=256)
 def stated(text: str) -> str:
     """Return ``text`` without the words that it denies: "a woman" of "a woman, not pregnant"."""
+    if _ASKS_WHY_NOT.search(text):
+        return text
     rest, end = _UNIMPAIRED.sub("", text), 0
     kept: list[str] = []
     for found in _DENIES.finditer(rest):

@@ -25,8 +25,9 @@ _SIDES: Final = 2
 _FIRST_PART: Final = re.compile(r"(?<=[a-z]) *\d+ ?/ ?$")
 """The systolic pressure after the name of both pressures."""
 _SOME_OF: Final = re.compile(
-    r"\b(?:any|either|one|two|three|four|[1-4])(?: (?:or|oder) (?:more|mehr))?(?: (?:one|two|three))? of\b"
-    r"|\b(?:eine[msrn]?|zwei|drei) (?:der|von)\b|\b(?:uno|dos|tres) de\b",
+    r"\b(?:any|either|one|two|three|four|[1-4])(?: or more)?(?: (?:one|two|three))? of(?::| (?:the |these )?(?:\w+ )?"
+    r"(?:following|criteria|factors))|\b(?:eine[msrn]?|zwei|drei) der folgenden\b"
+    r"|\b(?:uno|dos|tres) de los siguientes\b",
     re.IGNORECASE,
 )
 """Before criteria of which only some must be met: "at least two of the following"."""
@@ -123,7 +124,7 @@ def with_new_values(question: str, added: str) -> str:
 
 def other_values(told: str, question: str) -> list[str]:
     """Return the patient's values that ``told`` states, of quantities of which ``question`` states none."""
-    given = {value.quantity for value in _values(question)}
+    given = {value.quantity for value in _values(question) if value.is_number}
     return [f"{value.name}{value.said}" for value in _values(told) if value.quantity not in given]
 
 

@@ -1,0 +1,188 @@
+"""Reads a question: its terms with synonyms and related words, its patients, and the label sections it asks for."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from typing import Final
+
+from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_sections, words_of_use
+from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
+from chat_app.offline.extraction.question import Question
+from chat_app.offline.reading.evidence import WeightedTerm
+from tools.drug_database.names.allergens import allergens
+from tools.drug_database.names.name_resolution import known_name
+from tools.language.question_words import everyday_terms
+from tools.language.quotable_units import ordered_terms, term_set
+from tools.language.vocabulary.absence import absence, stated
+from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
+from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
+from tools.language.vocabulary.populations import NAMED, YOUNG, Population, populations_asked
+from tools.language.vocabulary.related_words import related_forms
+
+_ANOTHER: Final = re.compile(
+    r"(?<!\bas )(?<!\ban )(?<!\bals )(?<!\bcomo )\balternativ(?:es?|en?|as?)\b(?! (?:form|rout|dos|nam|brand|way)\w*)"
+    r"|\b(?:what|which)(?: \w+){0,2} else(?:\W*$| (?:can|could|should|may|would|to) (?:(?:i|we|you|be) )?"
+    r"(?:add|give|given|offer|prescribe|take|tried|try|use|used)\b)|\bnext (?:step|line|drug|agent|choice|option)"
+    r"|(?<!\bas )(?<!\bas a )\b(?:(?:second|third)[- ]line|add[- ]on)\b(?! (?:therapy|treatment)\b)"
+    r"|\b(?:what|which) next\b"
+    r"|\bwhat (?:to|(?:should|do|can|could) \w+) add\b|\badd what\b|\bals nächstes\b|\bwas (?:sonst|dazu)\b"
+    r"|\b(?:switch|chang|replac|swap)\w*(?: \w+){0,3}? (?:to|with|by|for)(?: what)?\W*$|\bumstellen auf(?: was)?\W*$",
+    re.IGNORECASE,
+)
+_OF_LABEL: Final = re.compile(
+    r"\b(?:dos[ei]\w*|interact\w*|monitor\w*|level\w*|wechselwirk\w*|spiegel)\b", re.IGNORECASE
+)
+"""Asks for a part of a label of the medicine that is named."""
+_INSTEAD: Final = re.compile(r"\binstead\b(?! of)|\bstattdessen\b|\ben su lugar\b", re.IGNORECASE)
+_OPEN: Final = re.compile(r"\b(?:what|which|welche\w*|was|qu[eé]|cu[aá]l\w*)\b(?! about)", re.IGNORECASE)
+_YES_OR_NO: Final = re.compile(
+    r"^\W*(?:is|are|can|could|should|would|may|do|does|ist|sind|kann|soll\w*|darf|es|son|puede\w*)\b", re.IGNORECASE
+)
+
+
+def asks_for_another(question: str) -> bool:
+    """Return whether ``question`` asks for a medicine other than those of the patient: "on lisinopril, switch to?".
+
+    "Can she have verapamil instead?" names the other one.
+    """
+    if _OF_LABEL.search(question):
+        return False
+    named, is_open = medicines_in(question), _OPEN.search(question) is not None
+    if not named or is_open:
+        return len(named) < 2 and bool(_ANOTHER.search(question) or _INSTEAD.search(question))
+    return len(named) < 2 and not _YES_OR_NO.match(question) and _ANOTHER.search(question) is not None
+
+
+def medicines_in(text: str) -> list[str]:
+    """Return the names of the medicines that words of ``text`` name, loaded or not."""
+    return list(dict.fromkeys(filter(None, map(known_name, re.findall(r"[^\W\d_][\w-]+", text)))))
+
+
+def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
+    """Return ``text`` with the synonyms of its words appended, and the groups of patients that it asks about."""
+    synonyms = [form for forms in also for form in forms]
+    asked = " ".join([text, *synonyms])
+    populations = frozenset(populations_asked(" ".join([stated(text), *synonyms])))
+    # "A 3-month-old" is an infant, and texts use that word.
+    return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
+
+
+def _named_in(notes: str) -> frozenset[str]:
+    """Return the terms of ``notes`` on missing medicines, except the words that such notes always use."""
+    return term_set(notes) - term_set(f"{ASKING} name database")
+
+
+def _is_unread(stem: str) -> bool:
+    """Return whether ``stem`` is a number, a letter, or an abbreviation that may mean several things."""
+    return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
+
+
+def _sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
+    """Return the label sections that are asked for; with a failing organ the doses for it, not the usual ones.
+
+    The terms ``partners``, such as milk taken with a medicine, ask for no section.
+    """
+    named = value_names(text).split()
+    values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
+    found = asked_sections(stated(newest), partners) if newest != text else frozenset[str]()
+    found = (found or asked_sections(asked.replace(text, stated(text), 1), partners)) | asked_sections(values)
+    return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
+
+
+def _related_words(
+    stems: Sequence[str],
+    forms: Sequence[Sequence[frozenset[str]]],
+    classes: Iterable[tuple[str, str]],
+    unknown: Collection[int],
+    told: Mapping[str, WeightedTerm],
+) -> Mapping[str, Sequence[tuple[frozenset[str], int]]]:
+    """Return for each stem the related words and phrases that contain it, each with the index of the term.
+
+    Related are a medicine's classes, broader words, and the single words of a form that is a phrase; the last not for
+    an ``unknown`` medicine, since one ingredient of a combination is another medicine.
+    """
+    found: dict[str, list[tuple[frozenset[str], int]]] = defaultdict(list)
+    of = [(term_set(name), term_set(one)) for name, one in classes]
+    for place, stem in enumerate(stems):
+        phrases = () if place in unknown else (form for form in forms[place] if len(form) > 1)
+        parts = (frozenset({part}) for form in phrases for part in form)
+        groups = (group for name, group in of if name in forms[place] and group)
+        broader = filter(None, map(term_set, told[stem].related if stem in told else ()))
+        for form in (*related_forms(stem), *parts, *groups, *broader):
+            found[min(form)].append((form, place))
+    return found
+
+
+def read_question(
+    text: str,
+    known: Iterable[WeightedTerm] = (),
+    *,
+    newest: str = "",
+    subjects: Iterable[str] = (),
+    medicines: Iterable[str] = (),
+    classes: Iterable[tuple[str, str]] = (),
+    notes: Iterable[str] = (),
+) -> Question:
+    """Read the terms, the patients and the kind of answer of a question.
+
+    Args:
+        text: The question, complete in itself.
+        known: The terms as the searches read them. Words that the searches left out only ask, and are left out here.
+        newest: The user's last message, if ``text`` was completed from the questions before it.
+        subjects: Names and classes of the drugs that the question names, and of what else is taken with them.
+        medicines: The names among them.
+        classes: Pairs of a medicine's name and a class that it belongs to.
+        notes: Notes of the drug search on medicines that it does not have.
+    """
+    # Values are left out of a text without ß, but the searches keep it, as do German documents.
+    told = {term.term.casefold(): term for term in known}
+    stems = _asked_stems(text, told)
+
+    def places(chosen: Container[str]) -> frozenset[int]:
+        return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
+
+    named = _stems_of(subjects)
+    another = bool(named) and asks_for_another(newest or text)
+    present = named if another else _stems_of(allergens(text))
+    named = () if another else named
+    unknown = places(_named_in(" ".join(notes)))
+    denied = absence(text).denied.difference(*named)
+    also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
+    asked, populations = _in_all_words(text, [others for stem, others in also.items() if stem not in denied])
+    forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
+    abnormal = abnormal_values(text)
+    valued = term_set(" ".join(name for name, _ in abnormal))
+    return Question(
+        text,
+        forms,
+        weights=tuple(told[stem].weight if stem in told else None for stem in stems),
+        related=_related_words(stems, forms, classes, unknown, told),
+        asked=asked,
+        subjects=named,
+        medicines=() if another else _stems_of(medicines),
+        present=tuple(one for one in present if one not in named),
+        asks_another=another,
+        unknown=unknown,
+        sections=_sections_in(text, asked, newest, frozenset[str]().union(*named)),
+        populations=populations,
+        group=places(term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))),
+        absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
+        everyday=places(everyday_terms(text).union(filter(_is_unread, stems)) - valued),
+        states=tuple(term_set(called) for _, called in abnormal),
+        numbers=numbers_beside(text, also) | {stem: NEVER for stem in valued if len(stem) == 1},
+        kinds=places(kind_terms(text)),
+        inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
+    )
+
+
+def _stems_of(names: Iterable[str]) -> tuple[frozenset[str], ...]:
+    return tuple(filter(None, map(term_set, names)))
+
+
+def _asked_stems(text: str, told: Collection[str]) -> list[str]:
+    """Return the stems of ``text`` that the searches used (``told``), without those that only ask about a use."""
+    stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
+    asking = words_of_use(text)
+    return [stem for stem in stems if stem not in asking] or stems
