@@ -77,6 +77,13 @@ _ONSET: Final = re.compile(
     re.IGNORECASE,
 )
 """Tells since when the patient has a complaint: "since metformin was started"."""
+_BEGUN: Final = re.compile(
+    r"\b(?:started|begun|began|commenced|begonnen|angefangen)\b(?=(?: [\w'’-]+){0,4}?"
+    r" (?:(?:\d+|an?|one|two|three|few|couple of) (?:hour|day|wk|week|month)s? ago|yesterday|recently"
+    r"|last (?:night|week|month)|this (?:morning|week|month))\b)|(?<=\brecently )started\b|(?<=\bjust )started\b",
+    re.IGNORECASE,
+)
+"""Tells when a medicine was begun: "started on it 3 weeks ago"."""
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on the harm a medicine may do; statements on a pair of medicines are quoted from them."""
 CAUTIONS: Final = HARMS - {"interactions"}
@@ -98,7 +105,7 @@ def asked_sections(question: str, but: Collection[str] = ()) -> frozenset[str]:
     A word that several sections share asks for the one that the question's other words ask for, too. A question when a
     medicine must not be used asks for its contraindications.
     """
-    words = term_set(_ONSET.sub(r"\2", question)).difference(but)
+    words = term_set(_BEGUN.sub("", _ONSET.sub(r"\2", question))).difference(but)
     named = [_SECTIONS_OF[word] for word in words if word in _SECTIONS_OF]
     if _NOT_USED.search(question):
         named = [["contraindications"], *(parts for parts in named if "indications" not in parts)]
@@ -116,12 +123,12 @@ def words_of_use(question: str) -> frozenset[str]:
     """Return the terms of ``question`` that only ask whether something is used, or tell since when it is."""
     banned = (match[0] for match in _NOT_USED.finditer(question))
     onset = (f"{match[1]} {match[3]}" for match in _ONSET.finditer(question))
-    return term_set(" ".join([*banned, *onset, *_USED.findall(question)]))
+    return term_set(" ".join([*banned, *onset, *_BEGUN.findall(question), *_USED.findall(question)]))
 
 
 def tells_onset(question: str) -> bool:
     """Return whether ``question`` tells since when the patient has a complaint."""
-    return _ONSET.search(question) is not None
+    return _ONSET.search(question) is not None or _BEGUN.search(question) is not None
 
 
 def only_parts(text: str) -> bool:
