@@ -90,7 +90,8 @@ def pneumonia(**urea: float) -> FunctionOutput:
 @pytest.mark.parametrize(
     ("urea", "points", "assumed"),
     [
-        ({"urea": 9}, 3, "9 is plausible only in mmol/l"),
+        ({"urea": 9}, 3, "mmol/l was assumed; 9 is unusual in mg/dl"),
+        ({"urea": 70}, 3, "mmol/l was assumed, and the result is the same in mg/dl"),
         ({"urea": 55}, 3, "mmol/l was assumed, and the result is the same in mg/dl"),
         ({"urea_nitrogen": 5}, 2, "mg/dl was assumed, and the result is the same in mmol/l"),
     ],
@@ -120,6 +121,13 @@ def test_an_unusual_value_is_computed_with_and_remarked_on(weight: float, *, is_
     output = call("creatinine_clearance", sex="male", **inputs).output
     assert isinstance(output, dict)
     assert ("Check Body weight, actual unless stated otherwise: " in str(output["notes"])) is is_unusual
+
+
+@pytest.mark.parametrize("weight", [70, 260])
+def test_a_weight_that_is_plausible_in_two_units_needs_one(weight: float) -> None:
+    given = {"age": (50, "years"), "weight": (weight, None), "creatinine": (1, "mg/dl")}
+    inputs = {name: {"value": value, "unit": unit} for name, (value, unit) in given.items()}
+    assert needs(call("creatinine_clearance", sex="male", **inputs)).startswith("Give the unit of Body weight")
 
 
 def test_a_unit_that_could_be_another_is_asked_for() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.drug_database.importing.rollup import roll_up
-from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.names.name_keys import base_moieties, base_moiety, joined, record_key
 from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.storage.drug_collection import grams, stems
@@ -23,6 +23,11 @@ from tools.language.folding import fold_name
 )
 def test_case_accents_hyphens_and_spaces_make_no_other_name(one: str, other: str) -> None:
     assert fold_name(one).replace(" r", "") == fold_name(other)
+
+
+@pytest.mark.parametrize(("word", "is_known"), [("banan", False), ("crystalviolet", False), ("nierenschmerzen", True)])
+def test_an_alias_is_no_known_word_as_a_form_or_compound_of_german_words(word: str, *, is_known: bool) -> None:
+    assert is_known_word(word) is is_known
 
 
 def test_an_abbreviation_is_the_same_with_and_without_its_hyphen() -> None:

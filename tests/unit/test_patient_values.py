@@ -323,6 +323,16 @@ def test_a_column_of_goals_says_nothing_of_the_next_one() -> None:
         ("asthma, repeat zorbium in 30m", None),
         ("asthma, still wheezy 50m later", None),
         ("walks 66m then stops", None),
+        ("tourniquet 90m, zorbium", None),
+        ("vancomycin infusion 90m", None),
+        ("ischaemia 45m, zorbium", None),
+        ("Ischämie 45m, zorbium", None),
+        ("CPR 40m, zorbium", None),
+        ("cpr 38m, zorbium", None),
+        ("fasting 90m, zorbium", None),
+        ("Foley 20f, zorbium", None),
+        ("urinary catheter 78F, zorbium", 78),
+        ("limb ischaemia 71M, zorbium", 71),
     ],
 )
 def test_a_number_without_years_is_an_age_only_where_it_can_be_nothing_else(question: str, age: float | None) -> None:

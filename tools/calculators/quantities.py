@@ -2,8 +2,8 @@
 
 ``data/quantities.json`` lists the units of each kind, and the factor of each to the first. A value outside the range is
 a slip of the keyboard or of the unit, so the tool asks instead of computing. One outside the typical range is computed
-with and remarked on, but a number without a unit is not read in a unit in which it is untypical if it is typical in
-another.
+with and remarked on. A number without a unit is read in the only unit in which it is plausible; if it is plausible in
+several, the tool asks. A kind with ``seldom_low`` is not read in a unit that puts it below its typical range.
 """
 
 import json
@@ -36,6 +36,8 @@ class Quantity(Frozen, Generic[Unit]):
     """The range outside of which a plausible value is computed with, and the result says that it is unusual."""
     USUAL: ClassVar[bool] = False
     """True when a number without a unit is always in the first one."""
+    SELDOM_LOW: ClassVar[bool] = False
+    """True when a number without a unit is not in one that puts it below the typical range."""
 
     value: float
     unit: Unit | None
@@ -57,10 +59,14 @@ class Quantity(Frozen, Generic[Unit]):
         """The quantity in each unit that a number without a unit may have; itself if it has one."""
         if self.unit or len(self.FACTORS) == 1 or self.USUAL:
             return [self]
+        plausible = self._plausible
+        usual = [one for one in plausible if not self.SELDOM_LOW or one.amount >= self.TYPICAL[0]]
+        return usual if len(usual) == 1 else plausible
+
+    @property
+    def _plausible(self) -> list[Self]:
         units = [self.model_copy(update={"unit": unit}) for unit in self.FACTORS]
-        plausible = [one for one in units if _is_within(self.PLAUSIBLE, one.amount)]
-        typical = [one for one in plausible if _is_within(self.TYPICAL, one.amount)]
-        return typical if len(typical) == 1 else plausible
+        return [one for one in units if _is_within(self.PLAUSIBLE, one.amount)]
 
     def checked(self, label: str) -> tuple[Self, str]:
         """Return the quantity with a unit, and a note if that was inferred or the value is unusual.
@@ -72,7 +78,11 @@ class Quantity(Frozen, Generic[Unit]):
         read = self.readings[0]
         if read is not self:
             told = "{label}: no unit was given; {value} is plausible only in {unit}."
-            return read, translate(told, label=label, value=f"{self.value:g}", unit=translate(read.unit or ""))
+            others = [str(one.unit) for one in self._plausible if one.unit != read.unit]
+            if others:
+                told = "{label}: no unit was given; {unit} was assumed; {value} is unusual in {units}."
+            names = {"unit": translate(read.unit or ""), "units": either(others)}
+            return read, translate(told, label=label, value=f"{self.value:g}", **names)
         if not _is_within(self.PLAUSIBLE, self.amount):
             told = "Check {label}: {value} is outside the accepted range of {low} to {high} {unit}."
             low, high = self.PLAUSIBLE
@@ -94,13 +104,15 @@ def _kind(
     plausible: tuple[float, float],
     *,
     usual: bool = False,
+    seldom_low: bool = False,
     typical: tuple[float, float] = Quantity.TYPICAL,
 ) -> type[Quantity[Any]]:
     """Return a kind of quantity whose schema takes the units of ``factors`` alone."""
     base: Any = Quantity
     option: Any = Literal
     kind = cast("type[Quantity[Any]]", create_model(name, __base__=base[option[tuple(factors)]], __doc__=about))
-    kind.FACTORS, kind.PLAUSIBLE, kind.USUAL, kind.TYPICAL = factors, plausible, usual, typical
+    kind.FACTORS, kind.PLAUSIBLE, kind.TYPICAL = factors, plausible, typical
+    kind.USUAL, kind.SELDOM_LOW = usual, seldom_low
     return kind
 
 

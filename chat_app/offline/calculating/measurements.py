@@ -43,8 +43,10 @@ _FILLERS: Final = (
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _BEFORE_SIDE: Final = re.compile(
     rf"(?<![\w./])(?<!age )(?<!aged )(\d{{2,3}}) ?(?:mm ?hg )?((?:sy|dia)stolic)\b"
-    rf"(?!{_FILLERS}\d| (?:murmur|dys|func|fail|impair|heart|hf)\w*)"
+    rf"(?!{_FILLERS}\d| (?:murmur|dys|func|fail|impair|heart|hf|hypert|click|ejection|anterior)\w*)"
 )
+_EJECTION_FRACTION: Final = re.compile(rf"(?:\b(?:lv)?ef|ejection fraction|ejektionsfraktion){_FILLERS}$")
+"""Words before a number that is no pressure although "systolic" follows it."""
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
 """A unit that the input does not take. ``in`` and single letters may be words, and ``hr`` in ``HR 90`` is a name."""
@@ -103,8 +105,13 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     words = _INCHES.sub(" in", words)
     words = _SIDE.sub(lambda found: "systolic" if found["high"] else "diastolic", _PRESSURE.sub(_pressure, words))
     name = re.compile(rf"(?:{any_of(measured)})[+\-−]?{_FILLERS}$") if measured else None
+    others = [_EJECTION_FRACTION, *([name] if name else [])]
     words = _BEFORE_SIDE.sub(
-        lambda found: found[0] if name and name.search(words, 0, found.start()) else f"{found[2]} {found[1]} mmhg",
+        lambda found: (
+            found[0]
+            if any(other.search(words, 0, found.start()) for other in others)
+            else f"{found[2]} {found[1]} mmhg"
+        ),
         words,
     )
     words = _AGE_AND_SEX.sub(

@@ -28,7 +28,7 @@ class Draft:
     text: str = ""
     citations: list[FileMark] = field(default_factory=list[FileMark])
     _last: tuple[str, int, object] = ("", 0, None)
-    """The last heading, the end of the text below it, and the table of its last row."""
+    """The last heading with its remark, the end of the text below it, and the table of its last row."""
 
     def paragraph(self, text: str, source: EvidencePassage | None = None) -> None:
         """Add a paragraph, with its citation if it has a source."""
@@ -39,12 +39,13 @@ class Draft:
         """Add a paragraph with one of the model's own phrases, each list of ``names`` set into it."""
         self.paragraph(phrases.filled(phrase, self.language, names, joint))
 
-    def lines(self, heading: str, units: Iterable[Quote]) -> None:
+    def lines(self, heading: str, units: Iterable[Quote], *, title: str = "") -> None:
         """Add a heading with list items and table rows below it, each with its source.
 
-        Nothing separates them from those above if these have the same heading.
+        Nothing separates them from those above if these have the same heading. ``title`` is the heading with its remark
+        if ``heading`` leaves that out.
         """
-        goes_on = bool(heading) and self._last[:2] == (_plain(heading), len(self.text))
+        goes_on = bool(heading) and self._last[1] == len(self.text) and self._last[0] in (heading, title or heading)
         above: object = self._last[2] if goes_on else self
         if not goes_on:
             self.paragraph(phrases.said(heading, self.language))
@@ -58,18 +59,19 @@ class Draft:
                 # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
                 self.text += "\n\n- " if opens else "\n- "
                 self._cited("; ".join(unit.cells) or unit.text, source)
-        self._last = (_plain(heading), len(self.text), above)
+        self._last = (title or heading, len(self.text), above)
 
     def quotes(self, units: Iterable[Quote], heading: str = "") -> None:
         """Add what the text does not hold yet, under the titles of the passages, or ``heading`` where one has none."""
         unsaid = (one for one in units if not self.holds(one[0]))
         for title, group in groupby(unsaid, lambda one: one[1].title):
-            self.lines(self._once(title) or self._further(heading), group)
+            self.lines(self._once(title) or self._further(heading), group, title=title)
 
     def _once(self, title: str) -> str:
-        """Return the title of a label without a remark in brackets that the text has already."""
+        """Return the title of a label without its remark in brackets if that is the last one on the medicine so far."""
         remark = _REMARK.match(title)
-        return _plain(title) if remark and remark[0] in self.text else title
+        last = self.text.rfind(f"{remark[1]} (") if remark else -1
+        return _plain(title) if remark and last >= 0 and self.text.startswith(remark[0], last) else title
 
     def _further(self, heading: str) -> str:
         """Return the heading of quotes of guidelines, another one if the text has it above something else."""

@@ -84,8 +84,8 @@ class ResponseService:
         }
 
     def _run(self, turn: ResponseTurn) -> None:
+        """Run a turn that is in ``_live``, and remove it from there at its end."""
         response_id = turn.response["id"]
-        self._live[response_id] = turn
         if turn.request.background:
             turn.publish({"type": "response.queued", "response": turn.response})
         work = run(turn, self._store, self._search.search, delta_seconds=self._config.delta_ms / 1000)
@@ -130,7 +130,8 @@ class ResponseService:
                 fail(body, error.detail)
                 await self._store.save(body, given)
             else:
-                self._run(ResponseTurn(request, body, given, items))
+                self._live[body["id"]] = turn = ResponseTurn(request, body, given, items)
+                self._run(turn)
 
     async def aclose(self) -> None:
         """Cancel the turns in progress; background ones resume at the next start."""

@@ -28,8 +28,10 @@ class FormWords(Shipped):
     applied: frozenset[str]
     """Words beside which a part of the body is a route. Without one ("a skin infection") it is not."""
     places: frozenset[str]
-    """Routes that are places of the body. Beside one of ``symptoms`` ("blood PR") they are no routes."""
+    """Routes that are places of the body. Next to one of ``symptoms`` ("blood PR") they are no routes."""
     symptoms: frozenset[str]
+    qualities: frozenset[str]
+    """Words that may be between a place and a symptom ("rectal fresh bleeding")."""
     routes: dict[str, frozenset[str]]
     """The routes that a form or route word asks for; a word of a release (``XR``) asks for none."""
 
@@ -54,22 +56,32 @@ _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     """Return the forms and routes that folded ``words`` ask for, in FDA's words."""
     parts = {} if WORDS.applied.isdisjoint(words) else WORDS.body_parts
-    usual = (WORDS.typed.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words)
+    usual = [WORDS.typed.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words]
     releases = (WORDS.releases[word] for word in words if word in WORDS.releases)
     text = f" {' '.join(words)} "
     said = (form for phrase, form in WORDS.phrases.items() if f" {phrase} " in text)
-    places = frozenset[str]() if WORDS.symptoms.isdisjoint(words) else WORDS.places
-    return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes.keys() - places), *said, *releases]))
+    known = (word for at, word in enumerate(usual) if word in WORDS.routes and not _is_of_symptom(word, words, at))
+    return tuple(dict.fromkeys([*known, *said, *releases]))
+
+
+def _is_of_symptom(route: str, words: Sequence[str], at: int) -> bool:
+    """Return whether a route is the place of a symptom that is named directly before or after it."""
+    before, after = ([one for one in part if one not in WORDS.qualities] for part in (words[:at], words[at + 1 :]))
+    return route in WORDS.places and not WORDS.symptoms.isdisjoint([*before[-1:], *after[:1]])
 
 
 def form_words(question: TypedQuery, text: str) -> list[str]:
     """Return the words of ``question`` that may name a form, for ``asked_forms``; ``text`` is what was typed.
 
     A function word of the text's language, as in "im Alter", counts only in capitals or as the last word ("5 mg IM").
+    The others are empty in the result, so that the words around them are not next to each other.
     """
     *words, last = question.words or ("",)
     language = language_of(text)
-    return [*(word for word in words if word in question.capitals or not is_function_word(word, language)), last]
+    return [
+        *(word if word in question.capitals or not is_function_word(word, language) else "" for word in words),
+        last,
+    ]
 
 
 def is_form_word(word: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from tools.drug_database.labels.interaction_parties import medicine
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.aliases import aliases, singular
+from tools.drug_database.names.aliases import aliases, is_known_word, singular
 from tools.drug_database.names.foreign_names import international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import NameCandidate, not_loaded
@@ -22,7 +22,6 @@ from tools.drug_database.names.query_words import (
 from tools.drug_database.records.queries import DrugHit
 from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion
-from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
 
 _ARTICLES: Final = frozenset({"der", "die", "das", "den", "dem", "el", "la", "los", "las"})

@@ -15,6 +15,7 @@ from tools.drug_database.names.foreign_names import international_key, internati
 from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
+from tools.language.vocabulary import clinical_vocabulary
 from tools.types import Frozen
 
 LOOK_ALIKES: Final = "lookalikes.json"
@@ -166,6 +167,13 @@ def _forms(alias: str) -> set[str]:
 def aliases() -> Aliases:
     """Return the shipped aliases."""
     return Aliases(shipped("aliases.json", AliasFile), medicine_names())
+
+
+def is_known_word(word: str) -> bool:
+    """Return whether ``word`` is an ordinary or clinical word; no alias is one as a form of German words ("Banan")."""
+    if clinical_vocabulary.is_listed_word(word):
+        return True
+    return clinical_vocabulary.is_known_word(word) and aliases().name(word) is None
 
 
 class LookAlikeGroup(Frozen):

@@ -4,10 +4,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.names.name_resolution import known_name
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import is_known_word, translations
+from tools.language.vocabulary.clinical_vocabulary import translations
 
 _SHORTEST_NAME, _SHORTEST_REST = 5, 4
 _LONG: Final = re.compile(rf"\b[^\W\d_]{{{_SHORTEST_NAME + _SHORTEST_REST},}}\b")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import LISTED, ClassAlias, aliases, singular
+from tools.drug_database.names.aliases import LISTED, ClassAlias, aliases, is_known_word, singular
 from tools.drug_database.names.foreign_names import (
     english_forms,
     english_ions,
@@ -19,7 +19,7 @@ from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING, without_form
 from tools.drug_database.records.queries import How
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import begins_word, is_known_word
+from tools.language.vocabulary.clinical_vocabulary import begins_word
 
 LONGEST_NAME: Final = 8
 """Maximum number of words of a name inside a question."""

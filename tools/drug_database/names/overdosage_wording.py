@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.names.name_keys import DATA
 from tools.language.figures import rates
-from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.word_lists import word_list
 
 _WORDS: Final[dict[str, list[str]]] = json.loads((DATA / "overdosage_words.json").read_text(encoding="utf-8"))

@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from tools.drug_database.names.aliases import is_known_word
 from tools.drug_database.names.name_keys import word_list
 from tools.language.figures import DECIMAL, units_of
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.text_language import with_spanish_and
 
 LONGEST: Final = 300

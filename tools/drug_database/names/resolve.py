@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.names.foreign_names import english_ions, ions_of, salt_in_english
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
@@ -30,7 +30,6 @@ from tools.drug_database.names.name_spans import NameSpan, find_spans
 from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import ENOUGH, PERHAPS, Spelling, closeness
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
 from tools.language.vocabulary.text_language import language_of
 

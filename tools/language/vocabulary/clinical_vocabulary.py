@@ -86,11 +86,15 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
 
 def is_known_word(word: str) -> bool:
     """Return whether ``word`` is an ordinary or clinical word of one of the languages, in any form."""
+    return is_listed_word(word) or _is_of_german_words(without_accents(word))
+
+
+def is_listed_word(word: str) -> bool:
+    """Return whether ``word`` is a known word, and not only a form or compound of German words."""
     return (
         ends_sentences(word)
         or bool(abbreviation_meanings(word))
         or any(next(translations([word], language), None) is not None for language in LANGUAGES)
-        or _is_of_german_words(without_accents(word))
     )
 
 

@@ -43,9 +43,16 @@ _WITH_SEX: Final = re.compile(
     r"|distance|walk|run|sprint|swim|lengths?|units?|(?:\w+ )?(?:cath\w*|drain|foley|tube|sheath|cannula|gauge))\b)"
 )
 """An age with the letter of the sex; ``m`` is no unit of time or length, nor ``f`` one of temperature or gauge."""
-_MOTION: Final = re.compile(
-    r"(?:(?:walk|swim|jog|run|cycl|climb|last|wait|manag)\w*|ran|swam|distance|range|duration|temp\w*|fever|pyrexia|size)"
+_MEASURED: Final = re.compile(
+    r"(?:(?:walk|swim|jog|run|cycl|climb|last|wait|manag|fast|tourniquet|clamp|nüchtern|blutleere)\w*|ran|swam|distance"
+    r"|range|duration|cpr|downtime|rosc|reanimation|temp\w*|fever|pyrexia|size)"
 )
+"""Words before minutes, metres, degrees or a gauge."""
+_TREATMENTS: Final = re.compile(
+    r"(?:\w*(?:infusion|isch(?:a?e|ä)mi[ae]|arrest|stillstand|catheter|katheter|dialysis|dialyse|bypass|sheath|cannula"
+    r"|an(?:a?e|ä)sthesi[ae]|narkose|thrombolysis|lyse)s?|foley|drain|tube)"
+)
+"""Words before a patient's age or, if the number is a round one, before minutes or a gauge."""
 _NO_GAUGE: Final = range(35, 95)
 """Numbers above the gauges of catheters and below the temperatures of patients in degrees Fahrenheit."""
 _MONTHS: Final = 6
@@ -91,10 +98,11 @@ def _is_age(text: str, match: re.Match[str]) -> bool:
 def _has_sex(before: str, number: int, sex: str) -> bool:
     """Return whether the letter after a number is a sex, by the word before it: "AF 66M", but "walks 50m", "in 30m".
 
-    After an ordinary word, a round number may be minutes, metres or months, and one out of the range a gauge.
+    After an ordinary word or a treatment, a round number may be minutes, metres or months, and one out of the range a
+    gauge.
     """
     last = _LAST_WORD.search(before)
     if last is None or not before.endswith((last[1], f"{last[1]} ")):
         return True
     is_round = not (number % _STEP and number % _MONTHS) if sex == "m" else number not in _NO_GAUGE
-    return not (_MOTION.fullmatch(last[1]) or (is_round and is_ordinary(last[1])))
+    return not (_MEASURED.fullmatch(last[1]) or (is_round and (is_ordinary(last[1]) or _TREATMENTS.fullmatch(last[1]))))
