@@ -491,6 +491,7 @@ async def test_a_doubtful_exposure_is_answered_from_the_ordinary_sources_without
 @pytest.mark.parametrize(
     "question",
     [
+        "amlodipine 300 mg OD hypotensive",
         "Diltiazem 3 g, calcium gluconate: how much?",
         "Propranolol 2 g, Glucagon wie viel?",
         "Digoxin 5 mg since this morning, what is the dose?",

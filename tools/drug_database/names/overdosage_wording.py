@@ -1,6 +1,7 @@
 """Reads questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -8,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import DATA
-from tools.language.figures import rates
+from tools.language.figures import UNITS, fold, rates, units_of
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.word_lists import word_list
 
@@ -45,6 +46,14 @@ _LEAVES, _PATIENT, _ADDS = (
     re.compile(rf"(?<!\w){_any(kind)}\b", re.IGNORECASE) for kind in ("leaves", "patient", "adds")
 )
 _PART: Final = re.compile(rf"[,;:?!()\n]|\.(?!\d)|\b{_any('joins')}\b|(?={_EVENT.pattern}\w* +\w)", re.IGNORECASE)
+_ONCE_DAILY: Final = re.compile(
+    r"(?:(?P<name>[^\W\d_]{3,}) )?(?<![\d.,])(?P<number>\d+(?:[.,]\d+)*) ?"
+    rf"(?:(?P<unit>{units_of('mass', 'volume', 'activity')}) ?)?(?P<od>od)\b(?!['’])",
+    re.IGNORECASE,
+)
+"""An amount, or a name and a number, and "od"."""
+_MOST_AT_ONCE: Final = {"mass": 1000.0, "activity": 100.0}
+"""Amounts, in mg and units, from which "od" behind one may tell of an overdose."""
 _SHORT: Final = 2
 """Words of a question that goes on with the one before, whatever it is about."""
 
@@ -54,8 +63,20 @@ def speaks_of_overdose(text: str) -> bool:
     return _SPEAKS.search(text) is not None
 
 
+def may_be_one_dose(number: float, unit: str = "mg") -> bool:
+    """Return whether an amount is small enough for "od" behind it to be "once daily" rather than an overdose."""
+    kind, factor = UNITS.get(unit.lower(), ("", 1.0))
+    return number * factor < _MOST_AT_ONCE.get(kind, math.inf)
+
+
+def states_od(text: str) -> bool:
+    """Return whether "od" follows an amount in ``text``: a frequency or an overdose."""
+    return any(found["unit"] or _follows_name(found) for found in _ONCE_DAILY.finditer(text))
+
+
 def tells_of_taking(text: str) -> bool:
     """Return whether ``text`` says that something was taken, or how many tablets."""
+    text = _with_frequencies(text)
     return any(told.search(text) for told in (_TAKEN, _COUNT))
 
 
@@ -76,7 +97,7 @@ def adds_to_exposure(text: str) -> bool:
     """
     if leaves_exposure(text):
         return False
-    if _ADDS.search(text) or _TAKEN.search(text):
+    if _ADDS.search(text) or _TAKEN.search(_with_frequencies(text)):
         return True
     same_patient = any(told.search(text) for told in (_COUNT, _PATIENT, _TREATS)) or len(text.split()) <= _SHORT
     return same_patient and not rates(text)
@@ -93,7 +114,7 @@ class Told(NamedTuple):
 def told_parts(text: str) -> Told:
     """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual."""
     parts: dict[str, list[str]] = {"taken": [], "usual": [], "other": []}
-    for part in _PART.split(text):
+    for part in _PART.split(_with_frequencies(text)):
         usual = _USUAL.search(part) or _TREATS.search(part)
         parts["taken" if _EVENT.search(part) else "usual" if usual else "other"].append(part)
     return Told(**{name: ", ".join(told) for name, told in parts.items()})
@@ -133,6 +154,24 @@ def _asked_in(clause: str) -> str:
         return clause
     toxicity = _told(_TOXICITY, clause) if asks_amount or _CARE.search(clause) else ""
     return "" if _TOPIC.search(clause) else told_of_overdose(clause) or toxicity
+
+
+def _with_frequencies(text: str) -> str:
+    """Return ``text`` with "bd", another frequency, for an "od" behind an amount that may be a usual dose."""
+    return _ONCE_DAILY.sub(_with_frequency, text)
+
+
+def _with_frequency(found: re.Match[str]) -> str:
+    number = float(fold(found["number"]).replace(",", "."))
+    prescribed = found["unit"] or _follows_name(found)
+    is_frequency = prescribed and may_be_one_dose(number, found["unit"] or "mg")
+    return f"{found[0].removesuffix(found['od'])}bd" if is_frequency else found[0]
+
+
+def _follows_name(found: re.Match[str]) -> bool:
+    """Return whether a number and "od" are the strength and frequency of a medicine, not an age as in "17 OD on"."""
+    on = found.string.startswith((" on ", " of "), found.end())
+    return bool(found["name"]) and not on and _names([found["name"]])
 
 
 def _told(event: re.Pattern[str], text: str) -> str:
