@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import DATA
-from tools.language.figures import UNITS, fold, rates, units_of
+from tools.language.figures import COUNTS, UNITS, fold, rates, units_of, with_decimal_points
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.word_lists import word_list
 
@@ -38,13 +38,21 @@ _TOPIC, _CARE, _ANTIDOTE = (re.compile(rf"\b{_any(kind)}", re.IGNORECASE) for ki
 _TOXIC, _LEVEL = (re.compile(_any(kind), re.IGNORECASE) for kind in ("toxic", "level"))
 _REVERSES: Final = re.compile(rf"\b{_any('reverses')}\b(.*)", re.IGNORECASE)
 _SPEAKS: Final = re.compile(_any("overdose", "ingestion", "toxicity", "toxic", "antidote", "reverses"), re.IGNORECASE)
-_TAKEN, _COUNT, _USUAL, _TREATS, _EVENT, _ALLERGIC = (
+_TAKEN, _COUNT, _USUAL, _MULTIPLE, _TREATS, _EVENT, _ALLERGIC = (
     re.compile(rf"(?<!\w){_any(*kinds)}", re.IGNORECASE)
-    for kinds in (("taken",), ("count",), ("usual",), ("treats",), ("taken", "given"), ("allergic",))
+    for kinds in (("taken",), ("count",), ("usual",), ("multiple",), ("treats",), ("taken", "given"), ("allergic",))
 )
 _LEAVES, _PATIENT, _ADDS = (
     re.compile(rf"(?<!\w){_any(kind)}\b", re.IGNORECASE) for kind in ("leaves", "patient", "adds")
 )
+_ASKS: Final = re.compile(_any("asks"), re.IGNORECASE)
+_GENERAL: Final = re.compile(rf"(?<!\w){_any('general')}", re.IGNORECASE)
+_PRONOUN: Final = re.compile(r"(?<!\w)(?:s?he|him|her|his|they|them|(?-i:er)|sie|ihm|ihr|ihn|él|ella)\b", re.IGNORECASE)
+_COUNTED: Final = re.compile(
+    rf"(?<![\w.,/-])(?:\d+|{'|'.join(COUNTS)}) ?(?:x |× )?(?P<name>[^\W\d_][\w-]{{3,}})", re.IGNORECASE
+)
+_ONE: Final = re.compile(r"(?:0*1|one|zero|once|twice|thrice)\b", re.IGNORECASE)
+"""Numbers that are no count of several tablets."""
 _PART: Final = re.compile(rf"[,;:?!()\n]|\.(?!\d)|\b{_any('joins')}\b|(?={_EVENT.pattern}\w* +\w)", re.IGNORECASE)
 _ONCE_DAILY: Final = re.compile(
     r"(?:(?P<name>[^\W\d_]{3,}) )?(?<![\d.,])(?P<number>\d+(?:[.,]\d+)*) ?"
@@ -93,31 +101,57 @@ def leaves_exposure(text: str) -> bool:
 def adds_to_exposure(text: str) -> bool:
     """Return whether ``text``, which names a further medicine, is about the same patient as the exposure before it.
 
-    A usual regimen is not, unless it says so ("also"), or that it was taken.
+    A question about an indication ("metformin in type 2 diabetes") is not, unless it says that it was taken. A usual
+    regimen is not, unless it says so too, or that it is a further one ("also").
     """
     if leaves_exposure(text):
         return False
-    if _ADDS.search(text) or _TAKEN.search(_with_frequencies(text)):
+    if _TAKEN.search(_with_frequencies(text)):
+        return True
+    if _ASKS.search(text) and _GENERAL.search(text) and not (_PRONOUN.search(text) or speaks_of_overdose(text)):
+        return False
+    if _ADDS.search(text):
         return True
     same_patient = any(told.search(text) for told in (_COUNT, _PATIENT, _TREATS)) or len(text.split()) <= _SHORT
     return same_patient and not rates(text)
 
 
 class Told(NamedTuple):
-    """The parts of a text that tell what was taken or given, and of usual medicines and treatments; and the others."""
+    """The clauses of a text that tell of what was taken or given, of usual medicines, and of treatments; the others."""
 
-    taken: str
-    usual: str
-    other: str
+    taken: tuple[str, ...]
+    usual: tuple[str, ...]
+    treats: tuple[str, ...]
+    other: tuple[str, ...]
 
 
 def told_parts(text: str) -> Told:
-    """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual."""
-    parts: dict[str, list[str]] = {"taken": [], "usual": [], "other": []}
-    for part in _PART.split(_with_frequencies(text)):
-        usual = _USUAL.search(part) or _TREATS.search(part)
-        parts["taken" if _EVENT.search(part) else "usual" if usual else "other"].append(part)
-    return Told(**{name: ", ".join(told) for name, told in parts.items()})
+    """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual.
+
+    A multiple of a usual dose ("on three times her lithium") is not usual.
+    """
+    parts: dict[str, list[str]] = {name: [] for name in Told._fields}
+    for part in _PART.split(_with_frequencies(with_decimal_points(text))):
+        parts[_kind_of(part)].append(part)
+    return Told(**{name: tuple(told) for name, told in parts.items()})
+
+
+def _kind_of(part: str) -> str:
+    if _EVENT.search(part):
+        return "taken"
+    if _TREATS.search(part):
+        return "treats"
+    return "usual" if _USUAL.search(part) and not _MULTIPLE.search(part) else "other"
+
+
+def counts_tablets(part: str) -> bool:
+    """Return whether ``part`` states a number of tablets, capsules or packs."""
+    return _COUNT.search(part) is not None
+
+
+def counted_words(part: str) -> list[str]:
+    """Return the words behind a number above one, each of which may name a medicine: "20 paracetamol daily"."""
+    return [found["name"] for found in _COUNTED.finditer(part) if not _ONE.match(found[0])]
 
 
 def asks_antidote(question: str) -> bool:
