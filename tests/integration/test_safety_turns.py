@@ -312,7 +312,7 @@ async def test_more_than_a_usual_regimen_beside_an_overdose_is_quoted(
     "question",
     [
         "on warfarin 5 mg daily, swallowed 30 tablets of metoprolol",
-        "on warfarin 5 mg od, took 30 metoprolol",
+        "on warfarin 10 mg od, took 30 metoprolol",
         "takes warfarin regularly, swallowed 30 tablets of metoprolol",
     ],
 )

@@ -24,7 +24,7 @@ from tools.drug_database.names.overdosage_wording import (
         ("he's on metformin and swallowed 30 amlodipine", "swallowed 30 amlodipine", "he's on metformin"),
         ("OD on amitriptyline", "OD on amitriptyline", ""),
         ("can I give flumazenil, she took diazepam", "took diazepam", "can I give flumazenil"),
-        ("on warfarin 5 mg od, took 8 ibuprofen", "took 8 ibuprofen", "on warfarin 5 mg bd"),
+        ("on warfarin 5 mg od, took 8 ibuprofen", "took 8 ibuprofen", "on warfarin 5 mg qd"),
         ("nimmt Marcumar, hat 30 Ibuprofen geschluckt", "hat 30 Ibuprofen geschluckt", "nimmt Marcumar"),
     ],
 )
@@ -149,6 +149,7 @@ def test_words_behind_a_count_may_name_what_was_counted(part: str, counted: list
 
 def test_numbers_of_tablets_are_found() -> None:
     assert counts_tablets("taking 8 tablets of paracetamol a day")
+    assert counts_tablets("takes two boxes of paracetamol a day")
     assert not counts_tablets("on warfarin 5 mg daily")
 
 

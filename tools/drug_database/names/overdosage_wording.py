@@ -51,6 +51,9 @@ _PRONOUN: Final = re.compile(r"(?<!\w)(?:s?he|him|her|his|they|them|(?-i:er)|sie
 _COUNTED: Final = re.compile(
     rf"(?<![\w.,/-])(?:\d+|{'|'.join(COUNTS)}) ?(?:x |× )?(?P<name>[^\W\d_][\w-]{{3,}})", re.IGNORECASE
 )
+_SEVERAL: Final = re.compile(
+    rf"\b(?:{'|'.join(COUNTS.keys() - {'zero', 'one', 'once', 'twice', 'thrice'})})\b", re.IGNORECASE
+)
 _ONE: Final = re.compile(r"(?:0*1|one|zero|once|twice|thrice)\b", re.IGNORECASE)
 """Numbers that are no count of several tablets."""
 _PART: Final = re.compile(rf"[,;:?!()\n]|\.(?!\d)|\b{_any('joins')}\b|(?={_EVENT.pattern}\w* +\w)", re.IGNORECASE)
@@ -146,7 +149,7 @@ def _kind_of(part: str) -> str:
 
 def counts_tablets(part: str) -> bool:
     """Return whether ``part`` states a number of tablets, capsules or packs."""
-    return _COUNT.search(part) is not None
+    return _COUNT.search(_SEVERAL.sub("2", part)) is not None
 
 
 def counted_words(part: str) -> list[str]:
@@ -191,7 +194,7 @@ def _asked_in(clause: str) -> str:
 
 
 def _with_frequencies(text: str) -> str:
-    """Return ``text`` with "bd", another frequency, for an "od" behind an amount that may be a usual dose."""
+    """Return ``text`` with "qd", the same frequency, for an "od" behind an amount that may be a usual dose."""
     return _ONCE_DAILY.sub(_with_frequency, text)
 
 
@@ -199,7 +202,7 @@ def _with_frequency(found: re.Match[str]) -> str:
     number = float(fold(found["number"]).replace(",", "."))
     prescribed = found["unit"] or _follows_name(found)
     is_frequency = prescribed and may_be_one_dose(number, found["unit"] or "mg")
-    return f"{found[0].removesuffix(found['od'])}bd" if is_frequency else found[0]
+    return f"{found[0].removesuffix(found['od'])}qd" if is_frequency else found[0]
 
 
 def _follows_name(found: re.Match[str]) -> bool:
