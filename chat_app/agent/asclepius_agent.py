@@ -33,6 +33,7 @@ from tools.drug_database.labels.overdosage_output import ABOVE
 from tools.drug_database.names.overdosage_wording import (
     asked_of_overdose,
     asks_antidote,
+    states_od,
     tells_of_allergy,
     tells_of_taking,
 )
@@ -168,7 +169,9 @@ class AsclepiusHealthcareAgent:
     async def _is_excess(self, request: TurnRequest) -> bool:
         """Return whether the question states far more of a medicine than its labels allow."""
         message = request.message
-        if emergency_model().probability(message) < LEAST_WITH_EXCESS or not any(clauses_with_amounts(message)):
+        # "amlodipine 300 mg od" may be once daily or an overdose: only the labels tell.
+        ordinary = emergency_model().probability(message) < LEAST_WITH_EXCESS and not states_od(message)
+        if ordinary or not any(clauses_with_amounts(message)):
             return False
         found = await self._course(request).overdosage(message)
         return isinstance(found.output, dict) and bool(found.output.get(ABOVE))

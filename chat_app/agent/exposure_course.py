@@ -56,7 +56,8 @@ class ExposureCourse:
         told = next((at for at in reversed(range(len(earlier))) if emergency_kind(earlier[at]) in _TAKEN), None)
         if told is None:
             return None
-        known = await self.named("\n".join(earlier[: told + 1]))
+        exposure = earlier[: told + 1]
+        known = await self.named("\n".join([*await self.before(exposure), exposure[-1]]))
         since: set[str] = set()
         for at in range(told + 1, len(recent)):
             named = await self.named(recent[at])

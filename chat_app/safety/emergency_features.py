@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
-from tools.drug_database.names.overdosage_wording import tells_of_taking
+from tools.drug_database.names.overdosage_wording import may_be_one_dose, tells_of_taking
 from tools.language.figures import LATIN_COUNTS, UNITS
 from tools.language.folding import fold_name
 
@@ -46,7 +46,7 @@ def features(text: str) -> frozenset[str]:
 
     Of a number only its magnitude counts, or that it may be a year, which tells of the past; of a medicine's name only
     that it is one. Of two adjacent numbers it counts whether one is ten or a hundred times the other. The "od" of a
-    prescription ("5 mg od") counts as "bd", another frequency; elsewhere it is an overdose.
+    prescription ("5 mg od") counts as "bd", another frequency; elsewhere, and behind a large amount, it is an overdose.
     """
     tokens = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
     found = _with_frequencies([part for one in tokens for part in _without_name(one)])
@@ -60,15 +60,21 @@ def features(text: str) -> frozenset[str]:
 def _with_frequencies(words: list[str]) -> list[str]:
     """Return ``words`` with "bd" for an "od" behind an amount, or behind a name of a medicine and a number.
 
-    It is kept beside words that tell of taking: "swallowed 20 amlodipine 10 mg od".
+    It is kept behind an amount that is no usual dose ("paracetamol 16 g od"), and beside words that tell of taking:
+    "swallowed 20 amlodipine 10 mg od".
     """
     often = [
-        "bd"
-        if word in _ONCE and ((one == MEDICINE and other[0].isdecimal()) or (one[0].isdecimal() and other in _UNITS))
-        else word
+        "bd" if word in _ONCE and _is_prescribed(one, other) else word
         for one, other, word in zip(["^", "^", *words], ["^", *words], words, strict=False)
     ]
     return words if often != words and tells_of_taking(" ".join(often)) else often
+
+
+def _is_prescribed(one: str, other: str) -> bool:
+    """Return whether the adjacent words ``one`` and ``other`` are an amount of one usual dose, or a name and one."""
+    if one == MEDICINE and other[0].isdecimal():
+        return may_be_one_dose(_value(other))
+    return one[0].isdecimal() and other in _UNITS and may_be_one_dose(_value(one), other)
 
 
 @lru_cache(maxsize=65_536)

@@ -291,6 +291,51 @@ async def test_a_usual_medicine_beside_an_overdose_is_not_quoted(
     assert "warfarin, in an overdose" not in answer
 
 
+@pytest.mark.parametrize(
+    ("question", "staggered"),
+    [
+        ("taking 8 g acetaminophen a day for a week, and took 10 ibuprofen", "acetaminophen"),
+        ("has been taking 20 paracetamol daily, swallowed a diazepam", "acetaminophen"),
+        ("on three times her normal lithium, took 10 ibuprofen", "lithium"),
+        ("on amlodipine 80 mg a day by mistake, swallowed 30 ibuprofen", "amlodipine"),
+        ("takes 12 tablets of metoprolol a day, swallowed 20 ibuprofen tonight", "metoprolol"),
+    ],
+)
+async def test_more_than_a_usual_regimen_beside_an_overdose_is_quoted(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, staggered: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        assert f"{staggered}, in an overdose" in text_of(await consult(agent, question))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "on warfarin 5 mg daily, swallowed 30 tablets of metoprolol",
+        "on warfarin 10 mg od, took 30 metoprolol",
+        "takes warfarin regularly, swallowed 30 tablets of metoprolol",
+    ],
+)
+async def test_a_usual_amount_beside_an_overdose_is_not_quoted(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, question))
+    assert "metoprolol, in an overdose" in answer
+    assert "warfarin, in an overdose" not in answer
+
+
+async def test_a_medicine_asked_about_before_an_exposure_is_no_part_of_it(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    asked = ("metformin dose in CKD 3?", "He took 30 amlodipine")
+    async with agent_with(drugs, server, redis_url) as agent:
+        other = await asked_in_turn(agent, *asked, "maximum dose of metformin in type 2 diabetes?")
+        same = await asked_in_turn(agent, *asked, "maximum dose of amlodipine?")
+    assert notices(other) == []
+    assert notices(same) == [TEXTS["en"]["exposure"]]
+
+
 @pytest.mark.parametrize("question", ["BP 210/125 confused and vomiting", "headache and BP 200/120, visual blurring"])
 async def test_an_emergency_in_which_nothing_was_taken_is_answered_as_an_illness(
     drugs: DrugDatabase, server: str, redis_url: str, question: str
@@ -491,6 +536,7 @@ async def test_a_doubtful_exposure_is_answered_from_the_ordinary_sources_without
 @pytest.mark.parametrize(
     "question",
     [
+        "amlodipine 300 mg OD hypotensive",
         "Diltiazem 3 g, calcium gluconate: how much?",
         "Propranolol 2 g, Glucagon wie viel?",
         "Digoxin 5 mg since this morning, what is the dose?",

@@ -9,6 +9,7 @@ from tools.drug_database.labels.dose_limits import (
     clauses_with_amounts,
     daily_amounts,
     exceeds_labels,
+    is_within_labels,
     stated_weight,
 )
 from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label
@@ -46,6 +47,19 @@ def test_the_amount_of_a_day_counts_each_dose() -> None:
 )
 def test_an_amount_far_above_the_labels_is_an_excess(question: str, above: bool) -> None:
     assert any(exceeds_labels(clause, [RECORD]) for clause in clauses_with_amounts(question)) == above
+
+
+@pytest.mark.parametrize(
+    ("clause", "within"),
+    [
+        ("on example", True),
+        ("on example 160 mg daily", True),
+        ("taking 800 mg of example a day", False),
+        ("taking example 20 units", False),
+    ],
+)
+def test_labels_allow_amounts_up_to_their_highest_dose_in_the_same_kind_of_unit(clause: str, within: bool) -> None:
+    assert is_within_labels(clause, RECORD) is within
 
 
 def test_an_amount_belongs_to_the_medicine_of_its_clause() -> None:

@@ -132,6 +132,37 @@ def test_od_behind_an_amount_is_once_daily(question: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "paracetamol 16g OD",
+        "amitriptyline 2g OD, QRS 140",
+        "lithium 8 g OD tremor",
+        "insulin 300 units OD, glucose 1.8",
+        "metformin 50 g od",
+        "quetiapine 6g OD, HR 130",
+        "insulin aspart 400 iu OD",
+        "verapamil 2400 mg OD, bp 70/40",
+    ],
+)
+def test_od_behind_a_large_amount_is_an_overdose(question: str) -> None:
+    assert emergency_kind(question) == "exposure"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "metformin MR 1g od, loose stools",
+        "ceftriaxone 2 g od for 7 days",
+        "mesalazine 2.4 g od, maintenance",
+        "metformin 1000 od, eGFR 40",
+        "glargine 120 units od, HbA1c 9",
+    ],
+)
+def test_a_large_usual_dose_once_daily_is_no_emergency(question: str) -> None:
+    assert emergency_kind(question) is None
+
+
+@pytest.mark.parametrize(
     "question", ["amitriptyline OD", "od of amlodipine, bp 70/40", "F 17 OD on co-codamol, drowsy"]
 )
 def test_od_elsewhere_is_an_overdose(question: str) -> None:

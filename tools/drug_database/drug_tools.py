@@ -5,7 +5,12 @@ from functools import partial
 from typing import Final
 
 from tools.drug_database.database import DrugDatabase
-from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels, stated_weight
+from tools.drug_database.labels.dose_limits import (
+    clauses_with_amounts,
+    exceeds_labels,
+    is_within_labels,
+    stated_weight,
+)
 from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.labels.label_terms import tokens
 from tools.drug_database.labels.overdosage_output import (
@@ -17,7 +22,13 @@ from tools.drug_database.labels.overdosage_output import (
 )
 from tools.drug_database.labels.record_rendering import label_result, tool_result
 from tools.drug_database.names.name_keys import record_key
-from tools.drug_database.names.overdosage_wording import dose_clauses, told_beside_dose, told_parts
+from tools.drug_database.names.overdosage_wording import (
+    counted_words,
+    counts_tablets,
+    dose_clauses,
+    told_beside_dose,
+    told_parts,
+)
 from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
@@ -172,10 +183,24 @@ class _Tools:
         return overdosage_result(question, searched, treatments, members=members, above=above, language=language)
 
     async def _only_usual(self, text: str) -> Collection[str]:
-        """Return the keys of the medicines that ``text`` names only as usual or as treatments, if others were taken."""
-        named = [{one.key for one in await self._database.named(part)} for part in told_parts(text)]
-        taken, usual, other = named
-        return usual - taken - other if taken else set()
+        """Return the keys of the medicines that ``text`` names only as usual or as treatments, if others were taken.
+
+        A number of tablets, or an amount that the labels do not allow or do not tell of, may be an overdose.
+        """
+        told = told_parts(text)
+        taken = await self._keys(told.taken)
+        spared, other = await self._keys(told.treats), await self._keys(told.other)
+        for part in told.usual:
+            (spared if await self._is_usual(part) else other).update(await self._keys([part]))
+        return spared - taken - other if taken else set()
+
+    async def _keys(self, parts: Iterable[str]) -> set[str]:
+        return {one.key for one in await self._database.named(", ".join(parts))}
+
+    async def _is_usual(self, part: str) -> bool:
+        if counts_tablets(part) or any([await self._database.named(word) for word in counted_words(part)]):
+            return False
+        return all(is_within_labels(part, record) for record in await self._database.named(part))
 
     async def _told_of(self, text: str) -> tuple[Sequence[DrugRecord], Collection[str]]:
         """Return the medicines that ``text`` names, behind them members of its classes, and the keys of these."""

@@ -62,14 +62,22 @@ def exceeds_labels(clause: str, records: Sequence[DrugRecord], weight: float = 0
     compared with the highest average, which finds a weekly dose that is taken every day. Labelled doses per kg are
     multiplied by ``weight`` in kg.
     """
-    if len(records) != 1:
-        return False
-    labelled = _labelled(records[0], weight)
+    return len(records) == 1 and _exceeds(clause, records[0], weight, _EXCESS, unknown=math.inf)
+
+
+def is_within_labels(clause: str, record: DrugRecord) -> bool:
+    """Return whether the labels of ``record`` allow every amount in ``clause``; they do not where they tell no dose."""
+    return not _exceeds(clause, record, 0.0, 1.0, unknown=0.0)
+
+
+def _exceeds(clause: str, record: DrugRecord, weight: float, factor: float, *, unknown: float) -> bool:
+    """Return whether ``clause`` states more than ``factor`` times the labels' doses; ``unknown`` is for other units."""
+    labelled = _labelled(record, weight)
     highest = _highest((one.kind, one.amount) for one in labelled)
     means = _highest((one.kind, one.mean) for one in labelled)
     return any(
-        one.amount > _EXCESS * highest.get(one.kind, math.inf)
-        or (one.rated and one.mean >= one.amount > _EXCESS * means.get(one.kind, math.inf))
+        one.amount > factor * highest.get(one.kind, unknown)
+        or (one.rated and one.mean >= one.amount > factor * means.get(one.kind, unknown))
         for one in _doses(clause)
     )
 

@@ -1,6 +1,7 @@
 """Reads questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -8,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.names.name_keys import DATA
-from tools.language.figures import rates
+from tools.language.figures import COUNTS, UNITS, fold, rates, units_of, with_decimal_points
 from tools.language.word_lists import word_list
 
 _WORDS: Final[dict[str, list[str]]] = json.loads((DATA / "overdosage_words.json").read_text(encoding="utf-8"))
@@ -36,14 +37,33 @@ _TOPIC, _CARE, _ANTIDOTE = (re.compile(rf"\b{_any(kind)}", re.IGNORECASE) for ki
 _TOXIC, _LEVEL = (re.compile(_any(kind), re.IGNORECASE) for kind in ("toxic", "level"))
 _REVERSES: Final = re.compile(rf"\b{_any('reverses')}\b(.*)", re.IGNORECASE)
 _SPEAKS: Final = re.compile(_any("overdose", "ingestion", "toxicity", "toxic", "antidote", "reverses"), re.IGNORECASE)
-_TAKEN, _COUNT, _USUAL, _TREATS, _EVENT, _ALLERGIC = (
+_TAKEN, _COUNT, _USUAL, _MULTIPLE, _TREATS, _EVENT, _ALLERGIC = (
     re.compile(rf"(?<!\w){_any(*kinds)}", re.IGNORECASE)
-    for kinds in (("taken",), ("count",), ("usual",), ("treats",), ("taken", "given"), ("allergic",))
+    for kinds in (("taken",), ("count",), ("usual",), ("multiple",), ("treats",), ("taken", "given"), ("allergic",))
 )
 _LEAVES, _PATIENT, _ADDS = (
     re.compile(rf"(?<!\w){_any(kind)}\b", re.IGNORECASE) for kind in ("leaves", "patient", "adds")
 )
+_ASKS: Final = re.compile(_any("asks"), re.IGNORECASE)
+_GENERAL: Final = re.compile(rf"(?<!\w){_any('general')}", re.IGNORECASE)
+_PRONOUN: Final = re.compile(r"(?<!\w)(?:s?he|him|her|his|they|them|(?-i:er)|sie|ihm|ihr|ihn|él|ella)\b", re.IGNORECASE)
+_COUNTED: Final = re.compile(
+    rf"(?<![\w.,/-])(?:\d+|{'|'.join(COUNTS)}) ?(?:x |× )?(?P<name>[^\W\d_][\w-]{{3,}})", re.IGNORECASE
+)
+_SEVERAL: Final = re.compile(
+    rf"\b(?:{'|'.join(COUNTS.keys() - {'zero', 'one', 'once', 'twice', 'thrice'})})\b", re.IGNORECASE
+)
+_ONE: Final = re.compile(r"(?:0*1|one|zero|once|twice|thrice)\b", re.IGNORECASE)
+"""Numbers that are no count of several tablets."""
 _PART: Final = re.compile(rf"[,;:?!()\n]|\.(?!\d)|\b{_any('joins')}\b|(?={_EVENT.pattern}\w* +\w)", re.IGNORECASE)
+_ONCE_DAILY: Final = re.compile(
+    r"(?:(?P<name>[^\W\d_]{3,}) )?(?<![\d.,])(?P<number>\d+(?:[.,]\d+)*) ?"
+    rf"(?:(?P<unit>{units_of('mass', 'volume', 'activity')}) ?)?(?P<od>od)\b(?!['’])",
+    re.IGNORECASE,
+)
+"""An amount, or a name and a number, and "od"."""
+_MOST_AT_ONCE: Final = {"mass": 1000.0, "activity": 100.0}
+"""Amounts, in mg and units, from which "od" behind one may tell of an overdose."""
 _SHORT: Final = 2
 """Words of a question that goes on with the one before, whatever it is about."""
 
@@ -53,8 +73,20 @@ def speaks_of_overdose(text: str) -> bool:
     return _SPEAKS.search(text) is not None
 
 
+def may_be_one_dose(number: float, unit: str = "mg") -> bool:
+    """Return whether an amount is small enough for "od" behind it to be "once daily" rather than an overdose."""
+    kind, factor = UNITS.get(unit.lower(), ("", 1.0))
+    return number * factor < _MOST_AT_ONCE.get(kind, math.inf)
+
+
+def states_od(text: str) -> bool:
+    """Return whether "od" follows an amount in ``text``: a frequency or an overdose."""
+    return any(found["unit"] or _follows_name(found) for found in _ONCE_DAILY.finditer(text))
+
+
 def tells_of_taking(text: str) -> bool:
     """Return whether ``text`` says that something was taken, or how many tablets."""
+    text = _with_frequencies(text)
     return any(told.search(text) for told in (_TAKEN, _COUNT))
 
 
@@ -71,31 +103,57 @@ def leaves_exposure(text: str) -> bool:
 def adds_to_exposure(text: str) -> bool:
     """Return whether ``text``, which names a further medicine, is about the same patient as the exposure before it.
 
-    A usual regimen is not, unless it says so ("also"), or that it was taken.
+    A question about an indication ("metformin in type 2 diabetes") is not, unless it says that it was taken. A usual
+    regimen is not, unless it says so too, or that it is a further one ("also").
     """
     if leaves_exposure(text):
         return False
-    if _ADDS.search(text) or _TAKEN.search(text):
+    if _TAKEN.search(_with_frequencies(text)):
+        return True
+    if _ASKS.search(text) and _GENERAL.search(text) and not (_PRONOUN.search(text) or speaks_of_overdose(text)):
+        return False
+    if _ADDS.search(text):
         return True
     same_patient = any(told.search(text) for told in (_COUNT, _PATIENT, _TREATS)) or len(text.split()) <= _SHORT
     return same_patient and not rates(text)
 
 
 class Told(NamedTuple):
-    """The parts of a text that tell what was taken or given, and of usual medicines and treatments; and the others."""
+    """The clauses of a text that tell of what was taken or given, of usual medicines, and of treatments; the others."""
 
-    taken: str
-    usual: str
-    other: str
+    taken: tuple[str, ...]
+    usual: tuple[str, ...]
+    treats: tuple[str, ...]
+    other: tuple[str, ...]
 
 
 def told_parts(text: str) -> Told:
-    """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual."""
-    parts: dict[str, list[str]] = {"taken": [], "usual": [], "other": []}
-    for part in _PART.split(text):
-        usual = _USUAL.search(part) or _TREATS.search(part)
-        parts["taken" if _EVENT.search(part) else "usual" if usual else "other"].append(part)
-    return Told(**{name: ", ".join(told) for name, told in parts.items()})
+    """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual.
+
+    A multiple of a usual dose ("on three times her lithium") is not usual.
+    """
+    parts: dict[str, list[str]] = {name: [] for name in Told._fields}
+    for part in _PART.split(_with_frequencies(with_decimal_points(text))):
+        parts[_kind_of(part)].append(part)
+    return Told(**{name: tuple(told) for name, told in parts.items()})
+
+
+def _kind_of(part: str) -> str:
+    if _EVENT.search(part):
+        return "taken"
+    if _TREATS.search(part):
+        return "treats"
+    return "usual" if _USUAL.search(part) and not _MULTIPLE.search(part) else "other"
+
+
+def counts_tablets(part: str) -> bool:
+    """Return whether ``part`` states a number of tablets, capsules or packs."""
+    return _COUNT.search(_SEVERAL.sub("2", part)) is not None
+
+
+def counted_words(part: str) -> list[str]:
+    """Return the words behind a number above one, each of which may name a medicine: "20 paracetamol daily"."""
+    return [found["name"] for found in _COUNTED.finditer(part) if not _ONE.match(found[0])]
 
 
 def asks_antidote(question: str) -> bool:
@@ -132,6 +190,24 @@ def _asked_in(clause: str) -> str:
         return clause
     toxicity = _told(_TOXICITY, clause) if asks_amount or _CARE.search(clause) else ""
     return "" if _TOPIC.search(clause) else told_of_overdose(clause) or toxicity
+
+
+def _with_frequencies(text: str) -> str:
+    """Return ``text`` with "qd", the same frequency, for an "od" behind an amount that may be a usual dose."""
+    return _ONCE_DAILY.sub(_with_frequency, text)
+
+
+def _with_frequency(found: re.Match[str]) -> str:
+    number = float(fold(found["number"]).replace(",", "."))
+    prescribed = found["unit"] or _follows_name(found)
+    is_frequency = prescribed and may_be_one_dose(number, found["unit"] or "mg")
+    return f"{found[0].removesuffix(found['od'])}qd" if is_frequency else found[0]
+
+
+def _follows_name(found: re.Match[str]) -> bool:
+    """Return whether a number and "od" are the strength and frequency of a medicine, not an age as in "17 OD on"."""
+    on = found.string.startswith((" on ", " of "), found.end())
+    return bool(found["name"]) and not on and _names([found["name"]])
 
 
 def _told(event: re.Pattern[str], text: str) -> str:
