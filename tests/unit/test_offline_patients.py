@@ -132,6 +132,20 @@ def test_a_question_asks_for_another_medicine_than_it_names(question: str, anoth
     assert asks_for_another(question) == another
 
 
+@pytest.mark.parametrize(
+    ("question", "allergens"),
+    [
+        ("plaxia, allergic to zorbistatin, which antibiotic?", True),
+        ("allergic to zorbistatin, can she have verapamil?", True),
+        ("what is a true allergy to zorbistatin?", False),
+        ("plaxia in adults", False),
+    ],
+)
+def test_what_the_patient_is_allergic_to_is_set_aside_beside_another_medicine(question: str, allergens: bool) -> None:
+    subjects = ["verapamil"] if "verapamil" in question else []
+    assert bool(read_question(question, subjects=subjects).present) == allergens
+
+
 def test_another_medicine_is_not_answered_with_statements_on_the_present_one() -> None:
     present = "Zorbistatin is the usual treatment of plaxia."
     other = "In plaxia verapamil is given to adults with a cough."

@@ -11,9 +11,9 @@ from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_se
 from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import WeightedTerm
-from tools.drug_database.names.allergens import allergens
+from tools.drug_database.names.allergens import allergens, without_allergens
 from tools.drug_database.names.name_resolution import known_name
-from tools.language.question_words import everyday_terms
+from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.absence import absence, stated
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
@@ -145,7 +145,7 @@ def read_question(
 
     named = _stems_of(subjects)
     another = bool(named) and asks_for_another(newest or text)
-    present = named if another else _stems_of(allergens(text))
+    present = named if another else _allergens_beside(text, named)
     named = () if another else named
     unknown = places(_named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
@@ -175,6 +175,13 @@ def read_question(
         kinds=places(kind_terms(text)),
         inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
     )
+
+
+def _allergens_beside(text: str, named: Collection[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    """Return what the patient of a question for another medicine is allergic to; none of a question on an allergy."""
+    asks = ASKS_FOR_MEDICINE.search(without_allergens(text)) is not None
+    found = _stems_of(allergens(text))
+    return found if asks or not set(named) <= set(found) else ()
 
 
 def _stems_of(names: Iterable[str]) -> tuple[frozenset[str], ...]:
