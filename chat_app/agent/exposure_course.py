@@ -47,10 +47,10 @@ class ExposureCourse:
         return recent[first:-1]
 
     async def _told_at(self, recent: Sequence[str]) -> int | None:
-        """Return the position of the last question that told of the exposure with which the newest goes on.
+        """Return the index of the last question that told of an exposure, if the newest question continues it.
 
-        A question goes on with it that names no other medicine, or that names one as taken by the same patient or as a
-        treatment. One that names none goes on with the question before it alone.
+        A question continues it that names no other medicine, or names one that the same patient took or that is a
+        treatment. A question without a medicine continues only the question directly before it.
         """
         *earlier, _ = recent
         told = next((at for at in reversed(range(len(earlier))) if emergency_kind(earlier[at]) in _TAKEN), None)

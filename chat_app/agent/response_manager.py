@@ -113,9 +113,8 @@ class OpenAIResponseManager:
 
     async def _turn(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         options, key = request.options, f"{self.server_key}#{request.model}"
-        started = TurnStarted(
-            conversation_id=options.conversation_id or "", turn_id=options.turn_id, model=request.model
-        )
+        asked_in = options.conversation_id or ""
+        started = TurnStarted(conversation_id=asked_in, turn_id=options.turn_id, model=request.model)
         answer: TurnAnswer | None = None
         ended: TurnEnded | None = None
         try:
@@ -124,9 +123,8 @@ class OpenAIResponseManager:
                 answer = TurnAnswer(conversation)
                 yield started.model_copy(update={"conversation_id": conversation.id})
                 # Beside the turn, so that a slow store does not delay the first word.
-                reporting = asyncio.create_task(
-                    conversation.report(options.turn_id, StreamingState(status="streaming")), name="streaming state"
-                )
+                report = conversation.report(options.turn_id, StreamingState(status="streaming"))
+                reporting = asyncio.create_task(report, name="streaming state")
                 running: RunnerStreamingResult | None = None
                 # Holds when nothing else is reached: the reader has left.
                 outcome = STOPPED
@@ -159,8 +157,10 @@ class OpenAIResponseManager:
             if answer is None:
                 # The conversation could not be opened, so nothing has been said yet.
                 yield started
-            outcome = _outcome_of(error, any_text=answer is not None and bool(answer.text))
-            ended = ended or TurnEnded(outcome=outcome, answer=str(answer.text) if answer else "")
+            text = str(answer.text) if answer else ""
+            # Logs the error, also where the turn has ended already.
+            outcome = _outcome_of(error, any_text=bool(text))
+            ended = ended or TurnEnded(outcome=outcome, answer=text)
         yield ended
 
     async def _run(

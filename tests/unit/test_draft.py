@@ -1,4 +1,4 @@
-"""Headings of an answer, and what is put together below one of them."""
+"""The headings of an answer, and which quotes share one heading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the words of a conversation tell of an exposure: what was taken, and whether a question is still about it."""
+"""Which words say that a medicine was taken, and whether a later question is about the same exposure."""
 
 import pytest
 

@@ -143,10 +143,9 @@ def read_question(
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    named = _stems_of(subjects)
-    another = bool(named) and asks_for_another(newest or text)
-    present = named if another else _allergens_beside(text, named)
-    named = () if another else named
+    names = _stems_of(subjects)
+    another = bool(names) and asks_for_another(newest or text)
+    named, present = ((), names) if another else (names, _allergens_beside(text, names))
     unknown = places(_named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
@@ -162,12 +161,12 @@ def read_question(
         asked=asked,
         subjects=named,
         medicines=() if another else _stems_of(medicines),
-        present=tuple(one for one in present if one not in named),
+        present=present,
         asks_another=another,
         unknown=unknown,
         sections=_sections_in(text, asked, newest, frozenset[str]().union(*named)),
         populations=populations,
-        group=places(term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))),
+        group=places(_group_terms(text, populations)),
         absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
         everyday=places(everyday_terms(text).union(filter(_is_unread, stems)) - valued),
         states=tuple(term_set(called) for _, called in abnormal),
@@ -181,7 +180,12 @@ def _allergens_beside(text: str, named: Collection[frozenset[str]]) -> tuple[fro
     """Return what the patient of a question for another medicine is allergic to; none of a question on an allergy."""
     asks = ASKS_FOR_MEDICINE.search(without_allergens(text)) is not None
     found = _stems_of(allergens(text))
-    return found if asks or not set(named) <= set(found) else ()
+    return tuple(one for one in found if one not in named) if asks or not set(named) <= set(found) else ()
+
+
+def _group_terms(text: str, populations: Collection[Population]) -> frozenset[str]:
+    """Return the terms of the words with which ``text`` names the groups of patients."""
+    return term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))
 
 
 def _stems_of(names: Iterable[str]) -> tuple[frozenset[str], ...]:

@@ -100,7 +100,7 @@ class Scored(Candidate):
     """Whether it may answer, and does not only mention the subject."""
     score: float
     is_aside: bool
-    """Whether it is about none of the drugs that the question names, or only about one that is to be replaced."""
+    """Whether it is about none of the asked drugs, or only about one that is to be replaced or cannot be given."""
     fits: bool
     """Whether it gives bounds, and the patient's values fit them."""
 

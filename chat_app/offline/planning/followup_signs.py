@@ -74,7 +74,7 @@ MOST_EMPTY_TERMS: Final = 2
 
 
 def pronouns(question: str) -> re.Pattern[str]:
-    """Return the pattern of pronouns for what was asked about before, in the language of ``question``.
+    """Return the pattern of pronouns that refer to the question before, in the language of ``question``.
 
     The German "es" is a Spanish verb.
     """
