@@ -210,9 +210,13 @@ class AsclepiusHealthcareAgent:
         )
 
     async def _for_overdose(self, request: TurnRequest, recent: Sequence[str]) -> TurnRequest:
-        """Search as for an exposure where a medicine's overdose, toxic dose or antidote is asked about."""
-        told = asked_of_overdose(request.message)
-        if not (told and await self._course(request).named(told)):
+        """Search as for an exposure where a medicine's overdose, toxic dose or antidote is asked about.
+
+        A question that says nothing else ("is there an antidote?") asks of the medicine in the question before.
+        """
+        told, course = asked_of_overdose(request.message), self._course(request)
+        goes_on = told == request.message.strip(" ?.!")
+        if not told or not await course.named("\n".join((*(await course.before(recent) if goes_on else ()), told))):
             return request
         return await self._for_exposure(request, recent, "overdose")
 

@@ -238,6 +238,17 @@ async def asked_in_turn(agent: AsclepiusHealthcareAgent, *questions: str) -> lis
     return events
 
 
+async def test_an_antidote_is_asked_for_the_medicine_of_the_question_before(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await asked_in_turn(agent, "What does digoxin toxicity look like?", "is there an antidote?")
+        bled = await asked_in_turn(agent, "warfarin, INR 8", "fluconazole was started", "malaena now. reversal?")
+    assert "Digoxin immune Fab is the antidote" in text_of(events)
+    assert not notices(events)
+    assert "fluconazole, in an overdose" not in text_of(bled)
+
+
 async def test_the_next_question_goes_on_with_the_overdose(drugs: DrugDatabase, server: str, redis_url: str) -> None:
     told = "My daughter took 40 tablets of amitriptyline an hour ago"
     async with agent_with(drugs, server, redis_url) as agent:

@@ -263,10 +263,13 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
         ),
         ("Verapamil 80", ("Verapamil",), "und er nimmt noch Bisoprolol", "Verapamil 80, er nimmt noch Bisoprolol?"),
         ("Sertralin 50", ("Sertralin",), "hat er vergessen, weiter?", "Sertralin 50, hat er vergessen, weiter?"),
-        ("82F, eGFR 20, on gabapentin", ("gabapentin",), "what dose", "what dose (gabapentin, 82f, egfr 20)?"),
+        ("82F, eGFR 20, on gabapentin", ("gabapentin",), "what dose", "82F, eGFR 20, on gabapentin, what dose?"),
         ("gabapentin, eGFR 20", ("gabapentin",), "is it safe?", "is gabapentin safe (egfr 20)?"),
         ("gabapentin, eGFR 20", ("gabapentin",), "dose if eGFR 50", "dose if eGFR 50 (gabapentin)?"),
         ("doxycycline in pregnancy", ("doxycycline",), "dose?", "dose (doxycycline, pregnancy)?"),
+        ("GI bleed on rivaroxaban", ("rivaroxaban",), "what's the dose?", "GI bleed on rivaroxaban, what's the dose?"),
+        ("Blutung unter Apixaban", ("Apixaban",), "welche Dosis?", "Blutung unter Apixaban, welche Dosis?"),
+        ("contraindications of rivaroxaban", ("rivaroxaban",), "dose?", "dose (rivaroxaban)?"),
         (
             "lithium and indapamide, level 1.9",
             ("lithium", "indapamide"),
@@ -325,6 +328,13 @@ def test_a_follow_up_is_completed_from_the_question_before(
 ) -> None:
     readings = standalone([Exchange(first, outputs=found(*names)), Exchange(second)], OFFERED)
     assert readings[-1 if expected in second else 0] == expected
+
+
+@pytest.mark.parametrize("first", ["GI bleed on rivaroxaban", "on rivaroxaban, haemoglobin 6.8"])
+def test_a_dose_after_a_report_is_not_asked_without_what_was_told(first: str) -> None:
+    """The usual dose of the medicine is no answer to a bleed."""
+    (reading,) = standalone([Exchange(first, outputs=found("rivaroxaban")), Exchange("dose?")], OFFERED)
+    assert reading == f"{first}, dose?"
 
 
 @pytest.mark.parametrize("second", ["jetzt was anderes: Levofloxacin Dosis", "Zu etwas anderem. Levofloxacin Dosis"])

@@ -133,7 +133,7 @@ def tells_onset(question: str) -> bool:
 
 def only_parts(text: str) -> bool:
     """Return whether ``text`` has only words that name parts of a record or a label, or that ask, in any language."""
-    words = re.findall(r"[^\W_]+", text.lower())
+    words = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text.lower()))
     known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), ASKING, _CHECKS, *word_list("asking")]))
     for meant in translations(words, language_of(text)):
         if any(term_set(one) <= known for one in meant.terms):

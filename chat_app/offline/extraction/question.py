@@ -23,9 +23,10 @@ from chat_app.offline.extraction.answer_kinds import (
     TIME,
     WAITS,
 )
-from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, tells_onset
+from chat_app.offline.extraction.drug_parts import ASKING, CAUTIONS, RECORD_TERMS, section_terms, tells_onset
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.query_words import CONTEXT, FORMS, OFFERED, PRODUCT_WORDS
+from tools.drug_database.records.drug_record import DOSE_SECTIONS
 from tools.language.folding import fold_name
 from tools.language.question_words import ASKS_FOR_MEDICINE
 from tools.language.quotable_units import Unit, term_set
@@ -119,6 +120,14 @@ class Question:
         """Return the label sections that are asked for; the warning ones if the question only describes a patient."""
         only_describes = self.medicines and self.circumstances and not self.asks_kind
         return self.sections or (CAUTIONS if only_describes else frozenset())
+
+    @cached_property
+    def told_before(self) -> frozenset[int]:
+        """Return the terms that describe the patient if only questions before the one for a dose did; else none."""
+        if not (self.medicines and self.sections & DOSE_SECTIONS):
+            return frozenset()
+        told = self.circumstances - self.held(section_terms("dosage"))
+        return told if told <= self.inherited else frozenset()
 
     @property
     def asks_time(self) -> bool:

@@ -179,7 +179,8 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     - For a child, a sentence of a label must speak of children, and not only of other ages.
     - If the question names medicines, the unit must not name only others.
     - The unit must not be about the opposite of what is asked.
-    - If the question names more than medicines, the unit must hold one of those other terms.
+    - If the question names more than medicines, the unit must hold one of those other terms; if a dose is asked for
+      after a patient was described, one of that description.
     - If a dose was missed, the unit must say so.
     """
     fits = each.holds_patient
@@ -191,7 +192,8 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         return False
     if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
         return False
-    if question.beyond_names and question.beyond_names.isdisjoint(each.all_held | each.near):
+    beyond = question.told_before or question.beyond_names
+    if beyond and beyond.isdisjoint(each.all_held | each.near):
         return False
     missed = missed_terms(question)
     if missed and missed.isdisjoint(each.all_held):

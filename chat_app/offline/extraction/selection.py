@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.candidates import sections_alone
-from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, PATIENTS_OF
+from chat_app.offline.extraction.drug_parts import CAUTIONS, ORGAN_DOSES, PATIENTS_OF
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage, Quote
@@ -38,6 +38,8 @@ LIST_WORDS: Final = 80
 """Maximum number of words of a list with the line that leads into it."""
 OF_PATIENTS: Final = frozenset({*ORGAN_DOSES, *PATIENTS_OF, "pregnancy"})
 """Sections of a label about only some patients."""
+_BANS: Final = CAUTIONS - {"warnings"}
+"""Sections on patients who must not have a medicine."""
 RELATED_FROM: Final = 0.15
 """Minimum share of the question's terms in a quote. A unit with less has only common words of the question."""
 UNRELATED: Final = 2
@@ -101,7 +103,7 @@ def clearly_answers(each: Scored) -> bool:
 
 def _warns(question: Question, each: Scored) -> bool:
     """Return whether a label warns of using its medicine in the circumstances of the question's patient."""
-    if each.passage.part not in {"boxed_warning", "contraindications"} or each.holds_patient is False:
+    if each.passage.part not in _BANS or each.holds_patient is False:
         return False
     return holds_circumstances(question, each.own)
 
@@ -121,9 +123,11 @@ def _quotes(
     # a section of its label is asked for, the units of this section come first; the warnings if nothing speaks of what
     # the patient has.
     fitting = {each.place for each in ranked if question.subjects and each.fits}
-    enough = next((each for each in ranked if each.place in fitting), ranked[0]).score - room.worse
-    asked = sections_alone(question) or _cautions_for_unspoken(question, ranked)
-    ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.passage.part not in asked))
+    leading = _cautions(question, ranked)
+    enough = next((each for each in ranked if each.place in fitting | leading), ranked[0]).score - room.worse
+    asked = sections_alone(question)
+    leading = leading or {each.place for each in ranked if each.passage.part in asked}
+    ranked.sort(key=lambda each: (each.place not in fitting or each.score < enough, each.place not in leading))
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
@@ -147,13 +151,19 @@ def _quotes(
     return tuple((chosen | _on_patients(question, ranked, chosen, placed, room.words)).values())
 
 
-def _cautions_for_unspoken(question: Question, found: Sequence[Scored]) -> frozenset[str]:
-    """Return the warning sections if ``question`` tells something beside a medicine, and no unit says it.
+def _cautions(question: Question, found: Sequence[Scored]) -> set[int]:
+    """Return the places of the warnings that come first for what ``question`` tells beside a medicine.
 
-    A label may say in other words what the patient has: "bullous pemphigoid" for "blisters".
+    They are the contraindications that speak of what was told before a dose was asked for. If no unit speaks of what is
+    told, they are all warnings, since a label may say it in other words: "bullous pemphigoid" for "blisters".
     """
+    if banned := {each.place for each in found if each.passage.part in _BANS and each.own & question.told_before}:
+        return banned
     held = frozenset[int]().union(*(each.all_held | each.near for each in found))
-    return question.searched_sections - question.sections if held.isdisjoint(question.circumstances) else frozenset()
+    if not held.isdisjoint(question.told_before or question.circumstances):
+        return set()
+    parts = (CAUTIONS if question.told_before else question.searched_sections) - question.sections
+    return {each.place for each in found if each.passage.part in parts}
 
 
 def _on_patients(

@@ -6,11 +6,12 @@ import re
 from functools import cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import asked_sections, only_parts
+from chat_app.offline.extraction.drug_parts import asked_sections, only_parts, record_parts
 from chat_app.offline.planning.medicines_before import ADDED
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.name_resolution import known_name
+from tools.drug_database.names.overdosage_wording import told_parts
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.figures import UNITS
 from tools.language.folding import fold_name
@@ -138,6 +139,14 @@ def states_more(question: str) -> bool:
         return False
     said = not _VERBS_OF_PATIENTS.isdisjoint(re.findall(r"[^\W\d_]+", question.lower()))
     return said or _PATIENT.match(question) is not None
+
+
+def only_tells(question: str) -> bool:
+    """Return whether ``question`` asks nothing, and only tells of a patient: "GI bleed on rivaroxaban"."""
+    if "?" in question or _ASKING.search(question):
+        return False
+    asks = asked_sections(question) or record_parts(question) or _DOSE.search(question)
+    return not asks or bool(value_names(question) or told_parts(question).usual)
 
 
 def asks_part(question: str) -> bool:

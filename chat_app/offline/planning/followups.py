@@ -30,6 +30,7 @@ from chat_app.offline.planning.followup_signs import (
     length,
     means_before,
     names_subject,
+    only_tells,
     pronouns,
     refers_back,
     states_more,
@@ -42,6 +43,7 @@ from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.overdosage_wording import dose_clauses
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, Language
@@ -221,6 +223,8 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
     if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
         return (f"{_without_lead(question)} ({', '.join(compared)})?",)
     known = tuple(name for name in subjects(before, evidence) if not _is_asked_for(name, before))
+    if known and _is_dose_after_report(question, before):
+        return (f"{_ENDING.sub('', before)}, {_without_lead(question)}?",)
     if before and (refers_back(question) or asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
@@ -235,6 +239,17 @@ def _is_asked_for(name: str, question: str) -> bool:
     asks = r"\b(?:which|what|welche[mnrs]?|was für(?: ein\w*)?|qué|cuál)(?: [\w-]+)?"
     asked = re.search(rf"{asks} {re.escape(name)}", question, re.IGNORECASE)
     return asked is not None and bool(label_terms().group_named(name))
+
+
+def _is_dose_after_report(question: str, before: str) -> bool:
+    """Return whether ``question`` asks for a dose after words that only tell of a patient: "GI bleed on rivaroxaban".
+
+    The dose may be one for what they tell, so that no reading without them may answer.
+    """
+    rest = _without_lead(question)
+    only_dose = any(dose_clauses(rest)) and (asks_part(rest) or asks_dose(rest) or length(rest) == 1)
+    of_others = states_more(rest) or value_names(rest) or populations_in(rest)
+    return only_dose and not of_others and only_tells(before)
 
 
 def _without_lead(question: str) -> str:
