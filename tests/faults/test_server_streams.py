@@ -62,10 +62,10 @@ async def text_of_the_api(turn: LiveTurn) -> tuple[str, int]:
 
 def page_of(events: list[AgentEvent]) -> tuple[str, list[str], int]:
     """Return what a browser has in the end: the answer's text, its outcomes, and the number of its drug searches."""
-    painter = TurnRenderer(TurnIds("turn", "thread", "run", datetime.now(UTC)))
+    renderer = TurnRenderer(TurnIds("turn", "thread", "run", datetime.now(UTC)))
     steps: dict[str, dict[str, Any]] = {}
     for event in events:
-        for kind, payload in painter.render([event]):
+        for kind, payload in renderer.render([event]):
             if kind == "stream_token":
                 steps[payload["id"]]["output"] += payload["token"]
             elif kind == "delete_message":

@@ -21,7 +21,7 @@ from chat_app.safety.emergency_notice import TEXTS, emergency_notice
 from chat_app.safety.withheld_doses import without_doses
 from scripts.draw_emergencies import sentence_variants
 from scripts.train_emergencies import EMERGENCIES, EXPOSURES, TRAINING, cross_validated, train
-from tests.unit.test_page_painter import ENDED, STARTED, painter
+from tests.unit.test_page_renderer import ENDED, STARTED, renderer_for
 from tools.drug_database.importers import demo
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
@@ -315,7 +315,7 @@ def test_training_separates_what_it_was_shown() -> None:
 
 
 def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> None:
-    page = painter()
+    page = renderer_for()
     shown = page.render([STARTED, NOTICE, TextDelta(text="Overdosage: call."), ENDED])
     messages = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
     assert messages == ["> **Call for help.**\n\n", "Overdosage: call."]

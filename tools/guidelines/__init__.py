@@ -4,8 +4,8 @@ from tools.embeddings.embedders import Embedder, open_embedder
 from tools.guidelines.guideline_tool import guideline_tools, passage_tool
 from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import Document, FolderReport, IngestProgress, RefusedFile, SearchFilter
+from tools.guidelines.storage.library_catalogs import erase_files
 from tools.guidelines.storage.scopes import Scope, scope_of
-from tools.guidelines.storage.shelves import erase_files
 
 __all__ = [
     "Document",

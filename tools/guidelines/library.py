@@ -27,8 +27,8 @@ from tools.guidelines.search.library_search import LibrarySearch
 from tools.guidelines.search.passage_index import COLLECTION
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.document_store import document_id
+from tools.guidelines.storage.library_catalogs import LibraryCatalogs
 from tools.guidelines.storage.scopes import Scope
-from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import Expand, QueryExpansion
 from tools.milvus.connection import MilvusConnection
 from tools.types import Passage
@@ -57,8 +57,8 @@ class GuidelineLibrary(Ingester):
         expand: Expand | None = None,
     ) -> None:
         self._connection = MilvusConnection(uri, token, contents="guideline index")
-        super().__init__(Shelves(folder), Retriever(self._connection, collection, embedder))
-        self._searcher = LibrarySearch(self._shelves, self._retriever)
+        super().__init__(LibraryCatalogs(folder), Retriever(self._connection, collection, embedder))
+        self._searcher = LibrarySearch(self._catalogs, self._retriever)
         self._expand = expand
         self._drawing = asyncio.Semaphore(_MOST_AT_ONCE)
         self._drawn: dict[tuple[object, ...], PageImage] = {}
@@ -89,11 +89,11 @@ class GuidelineLibrary(Ingester):
 
     async def documents(self) -> list[Document]:
         """Return the loaded, searchable documents by id."""
-        return await self._run(self._shelves.library.documents)
+        return await self._run(self._catalogs.library.documents)
 
     async def damaged(self) -> tuple[str, ...]:
         """Return the ids of documents whose record is damaged. They are not searched until they are added again."""
-        return await self._run(self._shelves.library.store.damaged)
+        return await self._run(self._catalogs.library.store.damaged)
 
     async def document(self, document_id: str) -> Document | None:
         """Return the document in the library with this id."""
@@ -101,11 +101,11 @@ class GuidelineLibrary(Ingester):
 
     async def own_documents(self, scope: Scope) -> list[Document]:
         """Return the conversation's own documents."""
-        return await self._run(lambda: self._shelves.of(scope).documents() if self._shelves.has(scope) else [])
+        return await self._run(lambda: self._catalogs.of(scope).documents() if self._catalogs.has(scope) else [])
 
     async def own_count(self) -> int:
         """Return how many documents belong to conversations."""
-        return await self._run(self._shelves.own_count)
+        return await self._run(self._catalogs.own_count)
 
     async def add_folder(self, folder: Path, *, progress: Progress | None = None) -> FolderReport:
         """Ingest every guideline file under ``folder``; a refused file does not stop the others.
@@ -139,14 +139,14 @@ class GuidelineLibrary(Ingester):
 
         A passage of a conversation's own document is only found with its ``scope``.
         """
-        return await self._run(lambda: self._shelves.of(scope).passage(passage_id))
+        return await self._run(lambda: self._catalogs.of(scope).passage(passage_id))
 
     async def passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
         """Return all passages of a document in reading order, as last read from the file with this hash.
 
         ``sha256`` may be only its first digits. The result is empty if the document never was that file.
         """
-        return await self._run(lambda: self._shelves.library.passages_of(document_id, sha256))
+        return await self._run(lambda: self._catalogs.library.passages_of(document_id, sha256))
 
     async def page_image(
         self,
@@ -169,7 +169,7 @@ class GuidelineLibrary(Ingester):
         if (drawn := self._drawn.get(asked)) is not None:
             return drawn
         async with self._drawing:
-            scratch = await self._run(self._shelves.of(scope).store.scratch)
+            scratch = await self._run(self._catalogs.of(scope).store.scratch)
             try:
                 out = Path(scratch.name) / "page.png"
                 job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=tuple(highlight), out=out)
@@ -186,7 +186,7 @@ class GuidelineLibrary(Ingester):
 
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
         """Return the path of the original file. Raises ``SourceRejected`` if there is no such document."""
-        return self._shelves.of(scope).original(document_id)
+        return self._catalogs.of(scope).original(document_id)
 
     async def load(self) -> None:
         """Load the index into the server's memory and read the catalogue, so that the first search is fast."""
@@ -194,7 +194,7 @@ class GuidelineLibrary(Ingester):
 
     def _load(self) -> None:
         self._clean_up()
-        self._shelves.library.snapshot()
+        self._catalogs.library.snapshot()
         self._retriever.load()
 
     async def check_index(self) -> list[str]:

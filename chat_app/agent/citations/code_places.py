@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 _QUOTATION = 0
-"""Stands for a block quotation among the widths of list items."""
+"""Represents a block quotation among the widths of list items."""
 _INDENTED = 4
 _FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")
 _RULE = re.compile(r"(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$")
@@ -30,7 +30,7 @@ class MarkdownLine:
     inside: tuple[int, ...] = ()
     """Quotations and list items around it, outermost first; of an item, by how much its text is indented."""
     fence: str = ""
-    """The marks that opened the code block in which the line below stands."""
+    """The marks that opened the code block around the line below, if any."""
     code: bool = False
     paragraph: bool = False
     goes_on: bool = False

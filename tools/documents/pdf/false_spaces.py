@@ -96,7 +96,7 @@ def takes_number(text: str) -> bool:
 
 
 def _raised(numbers: Sequence[int], words: Sequence[int], characters: PageCharacters) -> list[bool]:
-    """Return for each number whether it stands higher than the character of the word beside it."""
+    """Return for each number whether it is higher than the character of the word beside it."""
     _, high = characters.origins(numbers)
     _, low = characters.origins(words)
     sizes = characters.sizes(words)

@@ -27,11 +27,11 @@ from tools.guidelines.models import (
 )
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
-from tools.guidelines.storage.catalog import Shelf, document_of
+from tools.guidelines.storage.catalog import DocumentCatalog, document_of
 from tools.guidelines.storage.document_store import LibraryStore
 from tools.guidelines.storage.document_store import document_id as id_of_file
+from tools.guidelines.storage.library_catalogs import LibraryCatalogs
 from tools.guidelines.storage.scopes import Scope, own_id
-from tools.guidelines.storage.shelves import Shelves
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -43,10 +43,10 @@ OWN_FILE = "a file of a conversation"
 
 
 class Ingester:
-    """The part of ``GuidelineLibrary`` that changes the documents on ``shelves`` and their index."""
+    """The part of ``GuidelineLibrary`` that changes the documents of ``catalogs`` and their index."""
 
-    def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
-        self._shelves = shelves
+    def __init__(self, catalogs: LibraryCatalogs, retriever: Retriever) -> None:
+        self._catalogs = catalogs
         self._retriever = retriever
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
         self._ingesting: dict[Path, IngestProgress] = {}
@@ -103,42 +103,42 @@ class Ingester:
         if known is not None:
             report("unchanged", known.pages, known.pages)
             return known
-        shelf = await self._run(lambda: self._shelf_for(source, scope))
-        return await self._ingest(shelf.store, source, progress)
+        catalog = await self._run(lambda: self._catalog_for(source, scope))
+        return await self._ingest(catalog.store, source, progress)
 
     def _known(self, source: ingest.SourceFile, scope: Scope | None) -> Document | None:
         """Return the document with these bytes, from the conversation or the library."""
-        shelves = dict.fromkeys((self._shelves.of(scope), self._shelves.library))
-        found = (ingest.unchanged(shelf.store, source) for shelf in shelves)
+        catalogs = dict.fromkeys((self._catalogs.of(scope), self._catalogs.library))
+        found = (ingest.unchanged(catalog.store, source) for catalog in catalogs)
         return next((document for document in found if document is not None), None)
 
-    def _shelf_for(self, source: ingest.SourceFile, scope: Scope | None) -> Shelf:
+    def _catalog_for(self, source: ingest.SourceFile, scope: Scope | None) -> DocumentCatalog:
         if scope is None:
-            return self._shelves.library
-        shelf = self._shelves.made(scope)
-        current = [record.id for record, _ in shelf.store.live()]
+            return self._catalogs.library
+        catalog = self._catalogs.made(scope)
+        current = [record.id for record, _ in catalog.store.live()]
         if source.document not in current and len(current) >= MOST_OWN:
             raise SourceRejected(
                 f"A conversation can have {MOST_OWN} files. Start a new conversation.",
                 code="conversation_full",
                 params={"limit": MOST_OWN},
             )
-        return shelf
+        return catalog
 
     async def share(self, document_id: str, scope: Scope) -> Document | None:
         """Move a conversation's own document to the library; None if it has no such document.
 
         The passages that its answers cite stay readable. Raises as ``add`` does.
         """
-        shelf = self._shelves.of(scope)
-        record = await self._run(lambda: shelf.store.record(document_id))
+        catalog = self._catalogs.of(scope)
+        record = await self._run(lambda: catalog.store.record(document_id))
         version = record.live if record is not None else None
         if record is None or version is None:
             return None
-        given = await self._run(lambda: ingest.stored_source(shelf.store, record, version))
+        given = await self._run(lambda: ingest.stored_source(catalog.store, record, version))
         source = replace(given, document=id_of_file(given.file_name))
-        known = await self._run(lambda: ingest.unchanged(self._shelves.library.store, source))
-        shared = known or await self._ingest(self._shelves.library.store, source, None)
+        known = await self._run(lambda: ingest.unchanged(self._catalogs.library.store, source))
+        shared = known or await self._ingest(self._catalogs.library.store, source, None)
         await self.remove(document_id, scope=scope)
         return shared
 
@@ -175,8 +175,8 @@ class Ingester:
 
     async def remove(self, document_id: str, *, scope: Scope | None = None) -> bool:
         """Remove a document from search and list, but keep the passages that old answers cite. False if unknown."""
-        store = self._shelves.of(scope).store
-        if scope is not None and not self._shelves.has(scope):
+        store = self._catalogs.of(scope).store
+        if scope is not None and not self._catalogs.has(scope):
             return False
         async with self._changing:
             return await self._run(lambda: ingest.withdraw(store, self._retriever, document_id))
@@ -187,9 +187,9 @@ class Ingester:
             return await self._run(lambda: self._erase(scope))
 
     def _erase(self, scope: Scope) -> bool:
-        if not self._shelves.erase(scope):
+        if not self._catalogs.erase(scope):
             return False
-        store = self._shelves.library.store
+        store = self._catalogs.library.store
         try:
             with store.locked():
                 if store.pending():
@@ -201,13 +201,13 @@ class Ingester:
 
     def _clean_up(self) -> None:
         """Clean up after killed runs, unless another process is changing the library and will do so."""
-        store = self._shelves.library.store
+        store = self._catalogs.library.store
         with store.locked(wait=False) as mine:
             if mine:
                 store.clear_scratch()
                 ingest.clean_up(store, self._retriever)
-                for scope in self._shelves.scopes():
-                    ingest.clean_up(self._shelves.of(scope).store, self._retriever)
+                for scope in self._catalogs.scopes():
+                    ingest.clean_up(self._catalogs.of(scope).store, self._retriever)
 
     async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
         """Rebuild the index from the stored originals; extract again those that an older reader extracted.
@@ -217,10 +217,10 @@ class Ingester:
         """
         async with self._changing:
             await self._run(self._drop_index)
-        library = await self._reindex_shelf(self._shelves.library, progress)
+        library = await self._reindex_catalog(self._catalogs.library, progress)
         own, refused = 0, 0
-        for scope in await self._run(self._shelves.scopes):
-            report = await self._reindex_shelf(self._shelves.of(scope), _nameless(progress))
+        for scope in await self._run(self._catalogs.scopes):
+            report = await self._reindex_catalog(self._catalogs.of(scope), _nameless(progress))
             own, refused = own + len(report.documents), refused + len(report.refused)
         await self._run(self._retriever.settle)
         reason = "A file of a conversation could not be indexed again; it is not searched until it is added again."
@@ -230,26 +230,26 @@ class Ingester:
             own_documents=own,
         )
 
-    async def _reindex_shelf(self, shelf: Shelf, progress: Progress | None) -> FolderReport:
+    async def _reindex_catalog(self, catalog: DocumentCatalog, progress: Progress | None) -> FolderReport:
         documents: list[Document] = []
-        damaged = await self._run(shelf.store.damaged)
+        damaged = await self._run(catalog.store.damaged)
         refused = [RefusedFile(file_name=name, reason=damaged_record(name)) for name in damaged]
-        for record, version in await self._run(shelf.store.live):
+        for record, version in await self._run(catalog.store.live):
             try:
-                source = await self._run(partial(ingest.stored_source, shelf.store, record, version))
-                if version.reader == READER and shelf.store.is_whole(source.ref):
+                source = await self._run(partial(ingest.stored_source, catalog.store, record, version))
+                if version.reader == READER and catalog.store.is_whole(source.ref):
                     report = ingest.Reporter(source.file_name, progress)
                     async with self._changing:
-                        await self._run(partial(self._write, shelf.store, source, report))
+                        await self._run(partial(self._write, catalog.store, source, report))
                     documents.append(document_of(record, version))
                 else:
-                    documents.append(await self._ingest(shelf.store, source, progress))
+                    documents.append(await self._ingest(catalog.store, source, progress))
             except SourceRejected as error:
                 refused.append(RefusedFile(file_name=version.file_name, reason=str(error)))
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
 
     def _drop_index(self) -> None:
-        with self._shelves.library.store.locked():
+        with self._catalogs.library.store.locked():
             self._retriever.drop()
             self._retriever.check()
 

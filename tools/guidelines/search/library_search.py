@@ -13,8 +13,8 @@ from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, Matc
 from tools.guidelines.search.retrieval import Retrieved, Retriever
 from tools.guidelines.storage.catalog import LibrarySnapshot, as_passage, parse_passage_id
 from tools.guidelines.storage.document_store import VersionRef
+from tools.guidelines.storage.library_catalogs import LibraryCatalogs
 from tools.guidelines.storage.scopes import Scope, scope_of
-from tools.guidelines.storage.shelves import Shelves
 from tools.language.folding import without_accents
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.question_words import telling, term_rareness
@@ -39,8 +39,8 @@ MAX_ROWS = 2
 class LibrarySearch:
     """The search over the documents that are loaded at the time of the call."""
 
-    def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
-        self._shelves = shelves
+    def __init__(self, catalogs: LibraryCatalogs, retriever: Retriever) -> None:
+        self._catalogs = catalogs
         self._retriever = retriever
         # A version's passages never change, so their terms can be kept.
         self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
@@ -55,7 +55,7 @@ class LibrarySearch:
         expansion: QueryExpansion | None = None,
     ) -> GuidelineSearchResult:
         """Return the best ``limit`` passages of the documents in ``chosen``, including those of ``scope``."""
-        snapshot = self._shelves.snapshot(scope)
+        snapshot = self._catalogs.snapshot(scope)
         refs = [str(ref) for ref in _without_doubles(snapshot.refs(chosen), snapshot)]
         expansion = with_corrections(question, expansion or QueryExpansion(), snapshot.counts)
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
@@ -74,7 +74,7 @@ class LibrarySearch:
         for candidate in found.candidates:
             parsed = parse_passage_id(candidate.id)
             version = snapshot.live.get(parsed[0].document) if parsed else None
-            stored = self._shelves.of(scope_of(candidate.id)).store.passage(*parsed) if parsed else None
+            stored = self._catalogs.of(scope_of(candidate.id)).store.passage(*parsed) if parsed else None
             if parsed is None or version is None or stored is None or version.key != parsed[0].key:
                 continue
             if stored.kind == "table_row":
@@ -89,19 +89,19 @@ class LibrarySearch:
         return {short: words for ref in reversed(refs) for short, words in self._abbreviations_of(ref).items()}
 
     def _read_abbreviations(self, ref: VersionRef) -> dict[str, str]:
-        store = self._shelves.of(scope_of(ref.document)).store
+        store = self._catalogs.of(scope_of(ref.document)).store
         return find_abbreviations(passage.text for passage in store.passages(ref))
 
     def _read_terms(self, passage_id: str) -> tuple[str, ...]:
         parsed = parse_passage_id(passage_id)
         if parsed is None:
             return ()
-        return tuple(map(sys.intern, self._shelves.of(scope_of(passage_id)).store.passage_terms(*parsed)))
+        return tuple(map(sys.intern, self._catalogs.of(scope_of(passage_id)).store.passage_terms(*parsed)))
 
     def problems(self) -> list[str]:
         """Return each problem in a sentence with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
         self._retriever.check()
-        store, snapshot = self._shelves.library.store, self._shelves.library.snapshot()
+        store, snapshot = self._catalogs.library.store, self._catalogs.library.snapshot()
         problems = [damaged_record(name) for name in store.damaged()]
         problems += [
             f"Guideline {name}: its words are gone from the library's folder or damaged; add it again."
@@ -127,10 +127,10 @@ class LibrarySearch:
         """Return the problems of conversations' files, which are counted and not named."""
         self._retriever.check()
         gone, older = 0, 0
-        for scope in self._shelves.scopes():
-            shelf = self._shelves.of(scope)
-            snapshot = shelf.snapshot()
-            gone += len(shelf.store.damaged()) + len(snapshot.unreadable)
+        for scope in self._catalogs.scopes():
+            catalog = self._catalogs.of(scope)
+            snapshot = catalog.snapshot()
+            gone += len(catalog.store.damaged()) + len(snapshot.unreadable)
             for document, version in snapshot.live.items():
                 missing = any(self._missing(VersionRef(document, version.key), version))
                 older += version.reader < READER or missing

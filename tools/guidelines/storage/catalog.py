@@ -37,7 +37,7 @@ class LibrarySnapshot:
         return weight_of(self.counts, self.passages)(term)
 
 
-class Shelf:
+class DocumentCatalog:
     """The documents in one folder, including versions that old answers cite; safe to use from several threads."""
 
     def __init__(self, store: LibraryStore) -> None:

@@ -46,7 +46,7 @@ STARTED = TurnStarted(conversation_id="session_x", turn_id="t", model="m")
 ENDED = TurnEnded(outcome=Outcome(), answer="x")
 
 
-def painter() -> TurnRenderer:
+def renderer_for() -> TurnRenderer:
     ids = TurnIds("turn", "thread", "run", datetime(2026, 1, 1, tzinfo=UTC), question="Why?")
     return TurnRenderer(ids)
 
@@ -65,7 +65,7 @@ def kinds(emissions: list[Emission]) -> list[str]:
 
 
 def test_text_streams_as_one_start_and_then_tokens() -> None:
-    painting = painter()
+    painting = renderer_for()
     first = painting.render([STARTED, TextDelta(text="Give "), TextDelta(text="5 mg.")])
     assert kinds(first) == ["new_message", "delete_message", "stream_start"]
     assert first[-1].payload["output"] == "Give 5 mg."
@@ -74,7 +74,7 @@ def test_text_streams_as_one_start_and_then_tokens() -> None:
 
 
 def test_the_words_of_a_window_are_one_message_to_the_browser() -> None:
-    shown = painter()
+    shown = renderer_for()
     shown.render([STARTED, TextDelta(text="Take ")])
     words = [TextDelta(text=f"word {place} ") for place in range(40)]
     assert [kind for kind, _ in shown.render(words)] == ["stream_token"]
@@ -91,7 +91,7 @@ def test_the_same_events_in_other_batches_give_the_same_page() -> None:
         ReferencesReady(references=(Reference(number=1, passage=PASSAGE),)),
         ENDED,
     ]
-    together, apart = painter(), painter()
+    together, apart = renderer_for(), renderer_for()
     together.render(events)
     for event in events:
         apart.render([event])
@@ -102,14 +102,14 @@ def test_the_same_events_in_other_batches_give_the_same_page() -> None:
 
 
 def test_a_citation_links_to_its_reference_of_this_answer() -> None:
-    painting = painter()
+    painting = renderer_for()
     painting.render([TextDelta(text="Step up."), CitationAdded(number=1, passage=PASSAGE), ENDED])
     message = painting.ids.message_id
     assert painting.steps[message]["output"] == f"Step up.[\\[1\\]](#cite-{message}-1)"
 
 
 def test_a_step_is_named_by_subject_result_and_time() -> None:
-    painting = painter()
+    painting = renderer_for()
     running = painting.render([called()])[-1].payload
     assert running["name"] == "Drug database: metformin"
     assert running["end"] is None
@@ -120,7 +120,7 @@ def test_a_step_is_named_by_subject_result_and_time() -> None:
 
 
 def test_progress_shows_in_the_title_until_the_result_is_there() -> None:
-    painting = painter()
+    painting = renderer_for()
     painting.render([called()])
     progress = ToolProgressRunItem(progress=ToolProgress(call_id="c1", name=CALL.name, item="page 3 of 9"))
     shown = painting.render([RunItemStreamEvent(name="agent.tool_call_progress", item=progress)])
@@ -128,7 +128,7 @@ def test_progress_shows_in_the_title_until_the_result_is_there() -> None:
 
 
 def test_a_failure_shows_in_the_step() -> None:
-    painting = painter()
+    painting = renderer_for()
     painting.render([called(), returned(error="The drug database cannot be reached.")])
     step = painting.steps[painting.ids.part("c1")]
     assert step["isError"] is True
@@ -137,7 +137,7 @@ def test_a_failure_shows_in_the_step() -> None:
 
 
 def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_need() -> None:
-    painting = TurnRenderer(replace(painter().ids, language="de"))
+    painting = TurnRenderer(replace(renderer_for().ids, language="de"))
     unreachable = returned(error="Milvus cannot be reached: check MILVUS_URI.", error_code="unavailable")
     painting.render([called(), unreachable])
     step = painting.steps[painting.ids.part("c1")]
@@ -147,7 +147,7 @@ def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_n
 
 def test_reasoning_is_a_closed_step_that_is_kept_and_says_that_it_is_not_checked() -> None:
     reasoned = RunItemStreamEvent(name="agent.reasoning", item=ReasoningRunItem(text="**HER2:neg** first."))
-    painting = painter()
+    painting = renderer_for()
     (shown,) = painting.render([reasoned])
     step = painting.steps[shown.payload["id"]]
     assert (step["type"], step["defaultOpen"], step["parentId"]) == ("tool", False, "run")
@@ -158,7 +158,7 @@ def test_reasoning_is_a_closed_step_that_is_kept_and_says_that_it_is_not_checked
 
 
 def test_a_step_shows_each_argument_of_its_call() -> None:
-    painting = painter()
+    painting = renderer_for()
     painting.render([called(), returned(output={"results": []})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert shown.startswith("**Arguments**")
@@ -166,7 +166,7 @@ def test_a_step_shows_each_argument_of_its_call() -> None:
 
 
 def test_a_step_leaves_out_an_argument_that_repeats_the_question() -> None:
-    painting = TurnRenderer(replace(painter().ids, question=" metformin\n"))
+    painting = TurnRenderer(replace(renderer_for().ids, question=" metformin\n"))
     painting.render([called(), returned(output={"results": []})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert "Arguments" not in shown
@@ -176,7 +176,7 @@ def test_a_step_leaves_out_an_argument_that_repeats_the_question() -> None:
 def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
     products = [{"dosage_form": "tablet", "brand_names": []}, {"dosage_form": "solution", "brand_names": ["Riomet"]}]
     record = {"generic_name": "metformin", "brand_names": ["Riomet", "Glucophage"], "products": products}
-    painting = painter()
+    painting = renderer_for()
     painting.render([called(), returned(output={"results": [record]})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert "| metformin | tablet |  |" in shown
@@ -184,7 +184,7 @@ def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
 
 
 def step_of(**output: Any) -> str:
-    painting = painter()
+    painting = renderer_for()
     painting.render([called(), returned(output=output)])
     return str(painting.steps[painting.ids.part("c1")]["output"])
 
@@ -208,13 +208,13 @@ def test_a_pair_without_a_statement_is_shown_with_its_note() -> None:
 
 
 def test_a_call_that_never_returned_is_marked() -> None:
-    painting = painter()
+    painting = renderer_for()
     painting.render([called(), ENDED])
     assert painting.steps[painting.ids.part("c1")]["name"].endswith("not finished")
 
 
 def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
-    painting = painter()
+    painting = renderer_for()
     painting.render(
         [
             STARTED,
@@ -247,7 +247,7 @@ def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
 
 @pytest.mark.parametrize(("match", "proposed"), [("strong", 1), ("weak", 0), ("none", 0)])
 def test_further_questions_come_from_searches_that_fit(match: str, proposed: int) -> None:
-    painting = painter()
+    painting = renderer_for()
     searched = returned(output={"match": match, "passages": []}, passages=(PASSAGE, OTHER))
     cited = ReferencesReady(references=(Reference(number=1, passage=PASSAGE),))
     painting.render([STARTED, called(), searched, CitationAdded(number=1, passage=PASSAGE), cited, ENDED])
@@ -255,7 +255,7 @@ def test_further_questions_come_from_searches_that_fit(match: str, proposed: int
 
 
 def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None:
-    painting = painter()
+    painting = renderer_for()
     waiting = Notice(code="waiting_for_provider", params={"seconds": 3, "attempt": 1, "most": 4}, message="Waiting…")
     shown = painting.render([STARTED, waiting])
     assert [emission.payload["name"] for emission in shown] == [
@@ -274,7 +274,7 @@ def long_answer() -> list[AgentEvent]:
 
 
 def test_a_long_answer_goes_on_in_a_message_of_its_own_and_what_is_complete_is_left_alone() -> None:
-    shown = painter().render(long_answer())
+    shown = renderer_for().render(long_answer())
     started = [emission.payload["id"] for emission in shown if emission.event == "stream_start"]
     assert len(started) == 3
     assert all(f"-part-{n}" in started[n] for n in (1, 2))
@@ -288,7 +288,7 @@ def test_a_long_answer_goes_on_in_a_message_of_its_own_and_what_is_complete_is_l
 
 
 def test_a_long_answer_has_the_same_parts_however_it_came() -> None:
-    at_once, one_by_one = painter(), painter()
+    at_once, one_by_one = renderer_for(), renderer_for()
     at_once.render(long_answer())
     for event in long_answer():
         one_by_one.render([event])
@@ -300,7 +300,7 @@ def test_a_long_answer_has_the_same_parts_however_it_came() -> None:
 
 
 def test_a_long_answer_is_exported_once() -> None:
-    folded = painter()
+    folded = renderer_for()
     folded.render(long_answer())
     exported = conversation_markdown({"steps": [*folded.steps.values()], "elements": [*folded.elements.values()]})
     assert exported.count("## Answer") == 1
@@ -308,7 +308,7 @@ def test_a_long_answer_is_exported_once() -> None:
 
 
 def test_an_interrupted_long_answer_is_marked_where_it_ends() -> None:
-    folded = painter()
+    folded = renderer_for()
     ended_early = Outcome(kind="incomplete", reason="truncated", message="Ended early.")
     folded.render([*long_answer()[:-1], TurnEnded(outcome=ended_early, answer="")])
     kept = list(folded.steps.values())
@@ -318,7 +318,7 @@ def test_an_interrupted_long_answer_is_marked_where_it_ends() -> None:
 
 def test_a_replaced_text_is_taken_back_below_a_notice_that_comes_first() -> None:
     """Row 8."""
-    page = painter()
+    page = renderer_for()
     emergency = Notice(code="emergency", message="Call for help.")
     long = "\n\n".join(["Paragraph of text. " * 40] * 6)
     page.render([STARTED, emergency, TextDelta(text=long)])
@@ -331,7 +331,7 @@ def test_a_replaced_text_is_taken_back_below_a_notice_that_comes_first() -> None
 
 
 def test_what_is_said_of_an_added_file_stays_above_the_calls_and_out_of_what_is_copied() -> None:
-    page = painter()
+    page = renderer_for()
     said = TextDelta(text="“Letter” can now be searched.\n\n")
     page.render([said, STARTED, called(), returned(output={"results": []}), TextDelta(text="12 mg."), ENDED])
     assert [step["type"] for step in page.steps.values()] == [
@@ -347,7 +347,7 @@ def test_what_is_said_of_an_added_file_stays_above_the_calls_and_out_of_what_is_
 
 
 def test_a_replaced_text_comes_once_below_the_notice_after_an_added_file() -> None:
-    page = painter()
+    page = renderer_for()
     said, emergency = TextDelta(text="Added.\n\n"), Notice(code="emergency", message="Call for help.")
     page.render([said, STARTED, emergency, TextDelta(text="Wrong.")])
     page.render([TextReplaced(), said, TextDelta(text="Right."), ENDED])

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tools.errors import SourceRejected
-from tools.guidelines.storage.catalog import LibrarySnapshot, Shelf
+from tools.guidelines.storage.catalog import DocumentCatalog, LibrarySnapshot
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 from tools.guidelines.storage.scopes import Scope
 
@@ -55,33 +55,33 @@ class ConversationStore(LibraryStore):
             raise SourceRejected(_GONE)
 
 
-class Shelves:
-    """The shelves of the library and of all conversations; safe to use from several threads."""
+class LibraryCatalogs:
+    """The catalogs of the library and of all conversations; safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        self.library = Shelf(LibraryStore(folder))
+        self.library = DocumentCatalog(LibraryStore(folder))
         self._folder = folder / "conversations"
         self._lock = threading.Lock()
-        self._own: OrderedDict[Scope, Shelf] = OrderedDict()
+        self._own: OrderedDict[Scope, DocumentCatalog] = OrderedDict()
 
     def has(self, scope: Scope) -> bool:
         """Return whether the conversation has had documents and was not erased since."""
         return (self._folder / scope).is_dir()
 
-    def of(self, scope: Scope | None) -> Shelf:
-        """Return the shelf of a conversation, or of the library for None."""
+    def of(self, scope: Scope | None) -> DocumentCatalog:
+        """Return the catalog of a conversation, or of the library for None."""
         if scope is None:
             return self.library
         with self._lock:
             if scope not in self._own or not self.has(scope):
-                self._own[scope] = Shelf(ConversationStore(self.library.store, scope))
+                self._own[scope] = DocumentCatalog(ConversationStore(self.library.store, scope))
             self._own.move_to_end(scope)
             if len(self._own) > _KEPT:
                 self._own.popitem(last=False)
             return self._own[scope]
 
-    def made(self, scope: Scope) -> Shelf:
-        """Return the shelf of a conversation, created if missing."""
+    def made(self, scope: Scope) -> DocumentCatalog:
+        """Return the catalog of a conversation, created if missing."""
         (self._folder / scope).mkdir(parents=True, exist_ok=True)
         return self.of(scope)
 
@@ -118,8 +118,8 @@ class Shelves:
 
 
 def erase_files(folder: Path, scope: Scope) -> bool:
-    """Erase like ``Shelves.erase`` while the library is closed; the next opening repairs the index."""
-    return Shelves(folder).erase(scope)
+    """Erase like ``LibraryCatalogs.erase`` while the library is closed; the next opening repairs the index."""
+    return LibraryCatalogs(folder).erase(scope)
 
 
 @lru_cache(_KEPT)
