@@ -8,9 +8,11 @@ import pytest
 
 from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.question_reading import asks_for_another, read_question
+from chat_app.offline.extraction.scoring import scored
+from chat_app.offline.extraction.selection import clearly_answers
 from chat_app.offline.phrases import CLOSEST, said
 from chat_app.offline.reading.dialogue import ToolOutput
-from chat_app.offline.reading.evidence import WeightedTerm
+from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.vocabulary.absence import absence, stated
 from tools.language.vocabulary.populations import populations_asked, populations_in
@@ -84,6 +86,21 @@ def test_a_group_or_failing_organ_that_is_denied_is_not_asked_about() -> None:
     assert given.index(dosage[0]) < given.find(renal[0]) % len(given)
     assert read_question("not pregnant, zorbium dose?").populations == frozenset()
     assert read_question("no ckd, zorbium dose?").sections == {"dosage"}
+
+
+def test_what_the_patient_does_not_have_answers_nothing_under_another_name() -> None:
+    known = [
+        WeightedTerm("zorbium", 3.0),
+        WeightedTerm("dose", 1.0),
+        WeightedTerm("ckd", 3.0, ("chronic kidney disease",)),
+    ]
+    question = read_question("zorbium dose, no CKD", known)
+    for text, answers in (
+        ("In chronic kidney disease, the zorbium dose is 5 mg.", False),
+        ("Chronic kidney disease\nThe zorbium dose is 5 mg.", False),
+        ("Without chronic kidney disease, the zorbium dose is 5 mg.", True),
+    ):
+        assert any(map(clearly_answers, scored(question, [EvidencePassage(text)]))) is answers, text
 
 
 def test_a_translation_is_denied_like_the_word_of_the_question() -> None:
@@ -176,6 +193,14 @@ def test_what_is_said_of_an_asked_group_comes_before_the_usual_dose() -> None:
     usual, pregnant = "The dose of zorbistatin is 5 mg once daily.", "Zorbistatin is contraindicated in pregnancy."
     text = answer("zorbistatin dose in pregnancy", "Nothing.", dosage=[usual], pregnancy=[pregnant])
     assert order(text, pregnant, usual)
+
+
+def test_a_dose_section_holds_the_word_for_it_in_every_sentence() -> None:
+    usual, renal = (
+        "For plaxia give zorbistatin 5 mg twice daily.",
+        "No zorbistatin dose adjustment at 15 mL/min in plaxia.",
+    )
+    assert usual in answer("zorbistatin dose in plaxia", "Nothing.", dosage=[usual], renal_dosing=[renal] * 2)
 
 
 def test_a_plain_dose_is_that_of_the_section_and_not_of_a_missed_one() -> None:

@@ -108,6 +108,23 @@ def test_an_indication_follows_what_a_guideline_says_less_closely(matched: str) 
     assert "Zorbium" not in closer
 
 
+def test_the_labels_of_an_asked_class_are_read_and_their_uses_do_not_answer_for_what_is_banned() -> None:
+    found = [guideline("Boils are drained."), drugs("class", **INDICATED)]
+    assert "For plaxia take zorbium at night" in compose("Which zorbin for plaxia?", gather(found)).text
+    banned = compose("Which zorbin is not allowed in plaxia?", gather(found)).text
+    assert "at night" in banned
+    assert "is indicated" not in banned
+    others = compose("Which zorbin for plaxia?", gather([found[0], drugs("text", **INDICATED)])).text
+    assert "at night" not in others
+
+
+def test_bounds_that_fit_the_patient_come_before_indications() -> None:
+    rows = "Plaxia is treated with fluids at a potassium above 6 mmol/L. Plaxia is treated with rest at 3 to 5 mmol/L."
+    text = compose("plaxia, potassium 6.4, what to give?", gather([guideline(rows), drugs("text", **INDICATED)])).text
+    assert text.index("fluids") < text.index("is indicated")
+    assert "with rest" not in text
+
+
 def test_an_indication_comes_neither_before_a_guideline_nor_where_no_medicine_is_asked_for() -> None:
     answered = compose(
         "Which drug for plaxia?", gather([guideline("Treat plaxia with amoxicillin."), drugs("text", **INDICATED)])

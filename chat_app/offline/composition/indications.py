@@ -1,4 +1,4 @@
-"""Chooses the quotes of an answer; where a medicine is asked for and nothing answers, from the labels' indications."""
+"""Chooses the quotes of an answer; where a medicine is asked for and nothing answers, from labels that nobody named."""
 
 from __future__ import annotations
 
@@ -28,28 +28,39 @@ def selected(asked: Question, labels: Sequence[EvidencePassage], evidence: Evide
     """Return the quotes of guidelines and ``labels``, those of the medicines that the question names.
 
     Where none answers and no medicine is named, indications that name the disease follow, of medicines that nobody
-    named: all of them where a medicine is asked for, instead of the guidelines' closest quotes, and else those that
-    hold more of the question than these. They answer nothing clearly: that a label states an indication does not make
-    it the choice.
+    named: all of them where a medicine is asked for, instead of those closest quotes whose bounds do not fit the
+    patient, and else those that hold more of the question than these. They answer nothing clearly: that a label states
+    an indication does not make it the choice.
     """
     found = select(asked, [*labels, *evidence.passages])
-    if found.answers or evidence.named or FORBIDDEN.search(asked.asked):
+    if found.answers or evidence.named:
         return found
-    indicated = _indicated(asked, evidence, language)
+    banned = FORBIDDEN.search(asked.asked) is not None
+    indicated = _indicated(asked, evidence, language, banned=banned)
     if asked.asks_medicine:
-        return replace(indicated, answers=False) if indicated.quotes else found
-    if asked.asks_kind or _ASKS_OTHERWISE.search(asked.text):
+        fitting = (quote for quote in found.quotes if quote.fits)
+        return replace(indicated, quotes=(*fitting, *indicated.quotes), answers=False) if indicated.quotes else found
+    if (asked.asks_kind and not banned) or _ASKS_OTHERWISE.search(asked.text):
         return found
     best = max((quote.share for quote in found.quotes), default=0.0)
     better = (quote for quote in indicated.quotes if quote.share > best)
     return replace(found, quotes=(*found.quotes, *better), shares_terms=found.shares_terms or indicated.shares_terms)
 
 
-def _indicated(asked: Question, evidence: Evidence, language: Language) -> Selection:
-    """Return the indications that name the disease of ``asked``, of the medicines whose records mention it."""
-    sections = (section for record in evidence.mentioned for section in label_passages(record, language))
+def _indicated(asked: Question, evidence: Evidence, language: Language, *, banned: bool) -> Selection:
+    """Return the indications that name the disease of ``asked``, of the medicines whose records mention it.
+
+    Of the members of an asked class ("which statin with grapefruit?") all that their labels say of it is returned.
+    Indications are left out where what is ``banned`` is asked for.
+    """
+    sections = [
+        section
+        for record in evidence.mentioned
+        for section in label_passages(record, language)
+        if (not banned if section.part == "indications" else record.matched == "class")
+    ]
     disease = read_question(disease_in(asked.text), evidence.terms)
-    found = select(disease, [section for section in sections if section.part == "indications"])
+    found = select(disease, sections)
     telling = max(range(len(disease.forms)), key=lambda place: disease.weights[place] or 0.0, default=-1)
     # An indication without an age is one for a patient of any age, but for children labels say it.
     any_age = len(disease.forms) < 2 and not disease.is_on_child

@@ -88,7 +88,7 @@ def _candidate(
 ) -> Candidate:
     cells = _cells(unit)
     fits = fits_patient(question.text, cells)
-    own, headed = question.held(question.said_in(unit.text)), question.held(question.said_in(above))
+    own, headed = (question.held(question.said_in(text)) - question.asserted(text) for text in (unit.text, above))
     # The header of its column may be the word without which a number tells nothing.
     own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
     if alone:

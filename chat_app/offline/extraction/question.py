@@ -81,6 +81,8 @@ class Question:
     """Terms that name such a group. A text that speaks of the group in any words holds them."""
     absent: frozenset[str] = frozenset()
     """Stems that the question says are absent ("without …"). Only a text that says the same holds them."""
+    denied: frozenset[int] = frozenset()
+    """Terms that the question says are absent."""
     everyday: frozenset[int] = frozenset()
     """Everyday words, numbers and ambiguous abbreviations. If no text holds them, they do not name the subject."""
     states: tuple[frozenset[str], ...] = ()
@@ -158,7 +160,14 @@ class Question:
         denied, states = (frozenset[str]().union(*parts) for parts in zip(*map(absence, texts), strict=True))
         text = " ".join(texts)
         loose = {number for number, beside in self.numbers.items() if not beside.search(text)}
-        return term_set(text) - (states - self.absent) - (self.absent - denied) - loose
+        also = frozenset[str]().union(*(form for place in self.denied for form in self.forms[place]))
+        return term_set(text) - (states - self.absent - also) - (self.absent - denied) - loose
+
+    def asserted(self, *texts: str) -> frozenset[int]:
+        """Return the terms that the question says are absent, and that ``texts`` speak of without saying so."""
+        named = self.denied & self.held(term_set(" ".join(texts))) if self.denied else frozenset[int]()
+        denied = frozenset[str]().union(*(absence(text).denied for text in texts)) if named else frozenset[str]()
+        return frozenset(place for place in named if not any(form <= denied for form in self.forms[place]))
 
     def names_state(self, stems: Set[str]) -> bool:
         """Return whether ``stems`` name a state that a value of the patient indicates."""

@@ -168,6 +168,7 @@ def read_question(
         populations=populations,
         group=places(_group_terms(text, populations)),
         absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),
+        denied=frozenset(place for place, each in enumerate(forms) if each[0] <= denied),
         everyday=places(everyday_terms(text).union(filter(_is_unread, stems)) - valued),
         states=tuple(term_set(called) for _, called in abnormal),
         numbers=numbers_beside(text, also) | {stem: NEVER for stem in valued if len(stem) == 1},

@@ -24,6 +24,7 @@ from chat_app.offline.extraction.candidates import (
     read_candidates,
 )
 from chat_app.offline.extraction.directions import read_directions
+from chat_app.offline.extraction.drug_parts import section_terms
 from chat_app.offline.extraction.patient_groups import fits_group
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
@@ -178,7 +179,7 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
 
     - For a child, a sentence of a label must speak of children, and not only of other ages.
     - If the question names medicines, the unit must not name only others.
-    - The unit must not be about the opposite of what is asked.
+    - The unit must not be about the opposite of what is asked, nor about what the patient does not have.
     - If the question names more than medicines, the unit must hold one of those other terms; if a dose is asked for
       after a patient was described, one of that description.
     - If a dose was missed, the unit must say so.
@@ -191,6 +192,8 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     if question.medicines and names_others(question, each.unit):
         return False
     if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
+        return False
+    if question.asserted(each.above, each.unit.text):
         return False
     beyond = question.told_before or question.beyond_names
     if beyond and beyond.isdisjoint(each.all_held | each.near):
@@ -222,11 +225,14 @@ def _features(
     def share(terms: Iterable[int]) -> float:
         return sum(shares[term] for term in terms)
 
+    # Every sentence of an asked section holds the words that ask for it.
+    asked = question.held(section_terms(each.passage.part)) if each.passage.part in question.sections else frozenset()
+    own = each.own | (each.headed & asked)
     follows = previous is not None and previous.passage is each.passage
     group = fits_group(question, each.unit, each.passage.section)
     return Features(
-        own=share(each.own),
-        above=share(each.headed - each.own),
+        own=share(own),
+        above=share(each.headed - own),
         near=share(each.near),
         before=share(previous.own - each.own - each.headed) if previous and follows else 0.0,
         opening=share(each.own & question.held(ordered_terms(each.unit.text)[:_OPENING])),
