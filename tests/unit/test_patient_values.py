@@ -17,6 +17,8 @@ from tools.language.vocabulary.patient_values import (
     without_values,
 )
 
+CRITERIA = "80 years or older, 60 kg or less, a creatinine of 1.5 mg/dL or higher."
+
 
 @pytest.mark.parametrize(
     ("question", "text", "fits"),
@@ -38,8 +40,13 @@ from tools.language.vocabulary.patient_values import (
         ("79yo 55 kg on zorbium", "At 80 years or older or a weight of 60 kg or less it is halved.", True),
         ("79yo 65 kg on zorbium", "At 80 years or older or a weight of 60 kg or less it is halved.", False),
         ("79yo 55 kg on zorbium", "At 80 years or older and a weight of 60 kg or less it is halved.", False),
-        ("79yo 55 kg", "Halve it with any two of: 80 years or older, 60 kg or less, a creatinine of 1.5 mg/dL.", True),
-        ("79yo 65 kg", "Halve it with any two of: 80 years or older, 60 kg or less, a creatinine of 1.5 mg/dL.", False),
+        ("79yo 55 kg", f"Halve it with any two of: {CRITERIA}", True),
+        ("79yo 55 kg, creatinine 1.1 mg/dl", f"Halve it with any two of: {CRITERIA}", False),
+        ("79yo 65 kg", f"Halve it with any two of: {CRITERIA}", False),
+        ("83yo 55 kg", f"Halve it with at least two of: {CRITERIA}", True),
+        ("83yo", f"Halve it with at least two of these criteria: {CRITERIA}", True),
+        ("83yo", f"Halve it with any one of the following: {CRITERIA}", True),
+        ("79yo 65 kg, creatinine 1.7 mg/dl", f"Halve it with one or more of the following: {CRITERIA}", True),
         ("zorbium in CKD 4", "At an eGFR of 30 to 50 mL/min it is halved.", False),
         ("zorbium, CKD stage 3b", "At an eGFR of 30 to 50 mL/min it is halved.", True),
         ("zorbium, stage G3a CKD", "At an eGFR below 50 mL/min it is halved.", True),

@@ -24,7 +24,7 @@ from chat_app.offline.extraction.candidates import (
     read_candidates,
 )
 from chat_app.offline.extraction.directions import read_directions
-from chat_app.offline.extraction.drug_parts import section_terms
+from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, section_terms
 from chat_app.offline.extraction.patient_groups import fits_group
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
@@ -225,9 +225,9 @@ def _features(
     def share(terms: Iterable[int]) -> float:
         return sum(shares[term] for term in terms)
 
-    # Every sentence of an asked section holds the words that ask for it.
-    asked = question.held(section_terms(each.passage.part)) if each.passage.part in question.sections else frozenset()
-    own = each.own | (each.headed & asked)
+    # Where the usual dose is asked for, a dose for a failing organ is another one.
+    other_dose = each.passage.part in ORGAN_DOSES - question.sections and "dosage" in question.sections
+    own = each.own - (question.held(section_terms("dosage")) if other_dose else frozenset())
     follows = previous is not None and previous.passage is each.passage
     group = fits_group(question, each.unit, each.passage.section)
     return Features(

@@ -25,12 +25,24 @@ _SIDES: Final = 2
 _FIRST_PART: Final = re.compile(r"(?<=[a-z]) *\d+ ?/ ?$")
 """The systolic pressure after the name of both pressures."""
 _SOME_OF: Final = re.compile(
-    r"\b(?:any|either|one|two|three|four|[1-4])(?: or more)?(?: (?:one|two|three))? of(?::| (?:the |these )?(?:\w+ )?"
-    r"(?:following|criteria|factors))|\b(?:eine[msrn]?|zwei|drei) der folgenden\b"
-    r"|\b(?:uno|dos|tres) de los siguientes\b",
+    r"\b(?:any |either )?(?P<en>any|either|one|two|three|four|[1-4])(?: or more)? of(?::| (?:the |these )?(?:\w+ )?"
+    r"(?:following|criteria|factors))|\b(?P<de>eine[msrn]?|zwei|drei) der folgenden\b"
+    r"|\b(?P<es>uno|dos|tres) de los siguientes\b",
     re.IGNORECASE,
 )
 """Before criteria of which only some must be met: "at least two of the following"."""
+_MORE_THAN_ONE: Final = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "2": 2,
+    "3": 3,
+    "4": 4,
+    "zwei": 2,
+    "drei": 3,
+    "dos": 2,
+    "tres": 3,
+}
 _OR: Final = re.compile(r"^[^.;|]{0,25}\b(?:or|oder|o)\b[^.;|]{0,25}$")
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 
@@ -38,8 +50,8 @@ _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
     """Return whether a text, or a table row with a header before each cell, applies to the question's patient.
 
-    The result is None if the text gives no bounds for a value of the question. A value on a bound is within it. One
-    value suffices where the text lists criteria of which not all must be met.
+    The result is None if the text gives no bounds for a value of the question. A value on a bound is within it. Where
+    some of several criteria must be met, one is, and others that the question does not tell may be, the text applies.
     """
     text = cells if isinstance(cells, str) else " | ".join(cells)
     given = {
@@ -52,7 +64,11 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
         any(bound.low <= value.most and value.amount <= bound.high for bound in bounds)
         for value, bounds in given.items()
     ]
-    suffices = any if _SOME_OF.search(text) or _are_alternatives(list(given.values()), text) else all
+    if found and (some := _SOME_OF.search(text)):
+        needed = next((_MORE_THAN_ONE.get(word.lower(), 1) for word in some.groups() if word), 1)
+        unknown = sum(bool(_bounds(each, text)) for each in QUANTITIES) - len(found)
+        return any(found) and sum(found) + unknown >= needed
+    suffices = any if _are_alternatives(list(given.values()), text) else all
     return suffices(found) if found else None
 
 
