@@ -48,9 +48,10 @@ MOST_ALARMS = {
     "complaints and guideline questions": 0.045,
     "follow-ups, complaints and guideline questions": 0.005,
     "complaints": 0.03,
+    "shorthand": 0.005,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
-LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92}
+LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92, "shorthand": 0.94}
 """Share of the emergencies of a group that must be recognised; 0.95 for other groups."""
 
 
@@ -115,7 +116,7 @@ def test_the_notice_fits_the_emergency_and_is_in_the_questions_language(question
         "Verapamil 2.4 g an hour ago, calcium dose?",
         "Metoprololüberdosis, Pat. nimmt auch Verapamil",
         "She overdosed on quetiapine and is on clozapine as well",
-        "Cough drops swallowed by a 3 year old, how much is normal?",
+        "Cough linctus swallowed by a 3 year old, how much is normal?",
         "Insulin degludec 250 units three hours ago by mistake, how much glucose?",
         "Mein Enkel hat Cetirizin-Saft getrunken, was ist die übliche Dosis?",
     ],
