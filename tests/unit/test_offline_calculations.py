@@ -317,6 +317,41 @@ def test_an_opioid_is_known_by_its_brand_and_asked_about(question: str, opioid: 
     assert output.get("needs") == needed
 
 
+@pytest.mark.parametrize(
+    ("before", "then", "total"),
+    [
+        ("morphine 15 mg bid", "plus hydromorphone 2 mg qid", "70.0"),
+        ("morphine 30 mg bid", "also Oramorph 10 mg qid", "100.0"),
+        ("tramadol 50 mg qid", "and codeine 30 mg qid", "58.0"),
+        ("tramadol 50 mg qid", "und dazu Morphin 10 mg 2x täglich", "60.0"),
+        ("oxycodone 10 mg bid", "what's the MME with tramadol 50 mg qid as well?", "70.0"),
+        ("oxycodone 10 mg bid", "she also takes tapentadol 100 mg bid and codeine 30 mg qid", "128.0"),
+        ("oxycodone 10 mg bid, morphine 30 mg bid", "stop the oxycodone", "60.0"),
+        ("oxycodone 10 mg bid, morphine 30 mg bid", "MME without the oxycodone?", "60.0"),
+        ("oxycodone 10 mg bid, morphine 30 mg bid", "Oxycodon abgesetzt", "60.0"),
+        ("oxymorphone 10 mg bid, tramadol 100 mg bid", "replace tramadol with morphine 15 mg bid", "90.0"),
+        ("oxycodone 10 mg tid, tramadol 50 mg bid", "increase oxycodone to 20 mg", "110.0"),
+        ("oxycodone 10 mg tid, tramadol 50 mg bid", "also increase the oxycodone to 20 mg tid", "110.0"),
+        ("oxycodone 10 mg bid", "morphine 20 mg bid instead", "40.0"),
+        ("oxycodone 10 mg bid", "what about tramadol 50 mg qid", "40.0"),
+        ("oxycodone 10 mg bid", "and if it were tramadol 50 mg qid", "40.0"),
+        ("oxycodone 10 mg bid", "MME of morphine 30 mg bid and also oxycodone 20 mg bid", "120.0"),
+        ("oxycodone", "10 mg bid", "30.0"),
+    ],
+)
+def test_a_follow_up_adds_to_a_list_or_takes_off_or_replaces(before: str, then: str, total: str) -> None:
+    asked = _asked(f"MME of {before}")
+    ((name, _),) = read(asked, Exchange(then))
+    ((call,), _) = calculations(DECLARED, [asked, Exchange(then)])
+    output = TOOLS[f"calculate_{name}"].call(**call.arguments).output
+    assert isinstance(output, dict)
+    assert output.get("result") == f"Total {total} MME/day"
+
+
+def test_a_list_without_its_only_item_is_not_calculated() -> None:
+    assert read(_asked("MME of oxycodone 10 mg bid"), Exchange("stop the oxycodone")) == []
+
+
 def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> None:
     ((name, inputs),) = read(Exchange("Apixaban in an 82 year old man weighing 58 kg with creatinine 1.6 mg/dl?"))
     assert name == "creatinine_clearance"

@@ -215,7 +215,7 @@ class DeclaredCalculator:
             elif schema["type"] == "boolean":
                 value = finding(schema, rest)
             elif schema["type"] == "array":
-                value = self._items(schema, rest) or None
+                value = self.items(schema, rest) or None
             else:
                 continue
             if value is not None:
@@ -257,11 +257,15 @@ class DeclaredCalculator:
         unit = self._plain(schema["properties"]["unit"])
         return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
 
-    def _items(self, schema: Json, text: str) -> list[Json]:
-        """Return an object for each mention of an option of the items, read from the words up to the next mention."""
+    def choice(self, schema: Json) -> tuple[str, dict[str, Json]]:
+        """Return the field of a list's items that has options, or "", and all of their fields."""
         fields = self._fields(schema)
-        choice = next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), None)
-        if choice is None:
+        return next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), ""), fields
+
+    def items(self, schema: Json, text: str) -> list[Json]:
+        """Return an object for each mention of an option of the items, read from the words up to the next mention."""
+        choice, fields = self.choice(schema)
+        if not choice:
             return []
         found: list[Json] = []
         for option, words in by_option(fields[choice], text):
