@@ -290,6 +290,33 @@ def test_what_a_patient_had_before_is_said_in_front_or_behind(told: str, previou
     assert inputs.get("previous_thromboembolism") is previous
 
 
+@pytest.mark.parametrize(
+    ("question", "criterion", "present"),
+    [
+        ("HAS-BLED 70 y, drinks 3 units a week", "alcohol", False),
+        ("HAS-BLED 70 y, drinks 3 units a day", "alcohol", True),
+        ("HAS-BLED 70 y, alcohol 8 units/week", "alcohol", True),
+        ("HAS-BLED 70 y, alcohol: less than 8 units a week", "alcohol", False),
+        ("HAS-BLED 70 y, alcohol 4 drinks weekly", "alcohol", False),
+        ("HAS-BLED 70 y, Alkohol 2 Einheiten/Woche", "alcohol", False),
+        ("HAS-BLED 70 y, heavy drinking, insulin 4 units a day", "alcohol", True),
+        ("HAS-BLED 70 y, alcohol", "alcohol", True),
+        ("Wells PE HR 110, hip replacement 8 weeks ago", "immobilised", False),
+        ("Wells PE HR 110, hip replacement 2 weeks ago", "immobilised", True),
+        ("Wells PE HR 110, operiert vor 10 Tagen", "immobilised", True),
+        ("Wells PE HR 110, 9 weeks after surgery", "immobilised", False),
+        ("Wells DVT calf 4 cm, surgery 2 months ago", "bedridden", True),
+        ("Wells DVT calf 4 cm, surgery 6 months ago", "bedridden", False),
+        ("Wells DVT calf 4 cm, bedridden for 2 days", "bedridden", False),
+        ("Wells DVT calf 4 cm, bedridden for 5 days", "bedridden", True),
+        ("Wells DVT calf 4 cm, metastatic cancer 3 years ago", "active_cancer", True),
+    ],
+)
+def test_an_amount_is_compared_with_the_bound_of_a_criterion(question: str, criterion: str, present: bool) -> None:
+    ((_, inputs),) = read(Exchange(question))
+    assert inputs[criterion] is present
+
+
 def test_a_list_of_drugs_with_doses_and_frequencies() -> None:
     ((name, inputs),) = read(Exchange("MME of oxycodone 10 mg bid, fentanyl patch 25 mcg/h and morphine 30 mg q12h"))
     assert name == "opioid_mme"

@@ -6,7 +6,16 @@ from typing import Final, NamedTuple
 
 from chat_app.offline.calculating.relatives import without_relatives
 from chat_app.offline.wire.errors import Json
-from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, units_of, with_decimal_points
+from tools.language.figures import (
+    DECIMAL,
+    UNITS,
+    any_spelling,
+    placed_figures,
+    placed_rates,
+    spellings,
+    units_of,
+    with_decimal_points,
+)
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
@@ -66,6 +75,7 @@ _DURATION: Final = re.compile(
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
     rf"|{DECIMAL} (?:{_YEARS}) (?:(?P<since>ago|earlier|before|zuvor)|later|history|of(?! age)|später)\b"
 )
+_WEEKS_A_MONTH: Final = 4.35
 _FORMERLY: Final = re.compile(
     r"\b(?:previously|in the past|before|ago|in der (?:anamnese|vorgeschichte)|anamnestisch|früher(?=[,.;?)]|$)"
     rf"|\(?(?:(?:in|im jahr|seit|since) )?(?:19|20)\d\d(?![.\d]| ?-?(?:{_LONG_UNIT})(?!\w))\)?)(?!\w)"
@@ -95,9 +105,7 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     Durations are left out, since they are not ages, and so are statements on relatives. A number after one of
     ``measured``, the names of measurements, is not an age either.
     """
-    words = _DURATION.sub(
-        lambda found: " formerly " if found["ago"] or found["since"] else " ", with_decimal_points(fold_phrase(text))
-    )
+    words = _DURATION.sub(_in_weeks, with_decimal_points(fold_phrase(text)))
     words = _PREVIOUS.sub("previous", _FORMERLY.sub("formerly", without_relatives(words)))
     words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
@@ -126,6 +134,14 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
         count = "" if words[rate.start] == "/" and words[: rate.start][-1:].isdigit() else f" {rate.value.daily:g}"
         words = f"{words[: rate.start]}{count} times a day{words[rate.end :]}"
     return " ".join(words.split())
+
+
+def _in_weeks(duration: re.Match[str]) -> str:
+    """Write the time since an event in weeks, which are no unit of an age; leave other durations out."""
+    if not (duration["ago"] or duration["since"]):
+        return " "
+    figure = placed_figures(duration[0])[0].value
+    return f" formerly {figure.value * UNITS[figure.unit][1] * _WEEKS_A_MONTH:.0f} weeks "
 
 
 def _with_unmarked_age(words: str, measured: Sequence[str]) -> str:
