@@ -364,6 +364,8 @@ def test_an_opioid_is_known_by_its_brand_and_asked_about(question: str, opioid: 
         ("oxycodone 10 mg bid", "and if it were tramadol 50 mg qid", "40.0"),
         ("oxycodone 10 mg bid", "MME of morphine 30 mg bid and also oxycodone 20 mg bid", "120.0"),
         ("oxycodone", "10 mg bid", "30.0"),
+        ("oxycodone 5 mg bid", "actually 10 mg bid", "30.0"),
+        ("oxycodone 5 mg bid", "and 10 mg bid?", "30.0"),
     ],
 )
 def test_a_follow_up_adds_to_a_list_or_takes_off_or_replaces(before: str, then: str, total: str) -> None:
@@ -494,6 +496,27 @@ def test_a_follow_up_changes_one_input() -> None:
     before = _asked("eGFR 67 yo woman creatinine 1.3 mg/dl")
     ((_, inputs),) = read(before, Exchange("And with creatinine 1.8 mg/dl?"))
     assert inputs == {"age": "67 years", "sex": "female", "creatinine": "1.8 mg/dl"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "correction", "name", "value"),
+    [
+        ("QTc: QT 380 HR 80", "HR was actually 120", "heart_rate", "120 ?"),
+        ("QTc: QT 380 HR 80", "the QT is in fact 460", "qt", "460 ?"),
+        ("eGFR 54 yo man creatinine 1.1 mg/dl", "correction, he's 71", "age", "71 years"),
+        ("eGFR 54 yo man creatinine 1.1 mg/dl", "sorry, creatinine is 1.9", "creatinine", "1.9 mg/dl"),
+        ("eGFR 54 yo man creatinine 1.1 mg/dl", "Kreatinin war doch 1,7", "creatinine", "1.7 mg/dl"),
+        ("eGFR 54 yo man creatinine 124 µmol/l", "creatinine is actually 1.4", "creatinine", "1.4 ?"),
+        ("CrCl 72 y woman 60 kg creatinine 1 mg/dl", "weight not 60 but 90", "weight", "90 kg"),
+        ("CrCl 72 y woman 60 kg creatinine 1 mg/dl", "weight 70, not 60", "weight", "70 kg"),
+        ("Corrected calcium: Ca 2.3 mmol/l, albumin 36 g/l", "albumin should be 29", "albumin", "29 g/l"),
+        ("CURB-65: 81 y, urea 9 mmol/l, RR 22", "resp rate wasn't 22 but 34", "respiratory_rate", "34 ?"),
+    ],
+)
+def test_a_correction_changes_one_input(asked: str, correction: str, name: str, value: str) -> None:
+    ((_, inputs),) = read(_asked(asked), Exchange(correction))
+    assert inputs[name] == value
+    assert inputs.items() > {key: one for key, one in read(Exchange(asked))[0][1].items() if key != name}.items()
 
 
 def test_none_of_these_denies_every_criterion_that_was_asked_for() -> None:

@@ -8,7 +8,7 @@ stated are sent as null, and the calculator asks for them.
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from chat_app.offline.calculating.calculator_reading import ASKS, DeclaredCalculator, Span, StatedInputs
 from chat_app.offline.calculating.findings import aliases
@@ -23,6 +23,8 @@ from tools.language.named_lists import listed
 
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _LONGEST_FOLLOW_UP: Final = 12
+_SIMILAR: Final = 5
+"""Maximum ratio of a corrected value to the one before; 1.4 and 120 are in different units."""
 _MOST_OTHER_WORDS: Final = 2
 """Maximum number of words beside the items of a follow-up to a list, which may be longer."""
 
@@ -102,9 +104,18 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
         has_list = any(isinstance(value, list) for value in now.given.values())
         is_list = has_list and len(calculator.other_words(text)) <= _MOST_OTHER_WORDS
         if before | now.given != before and (asked or is_list or len(text.split()) <= _LONGEST_FOLLOW_UP):
-            now.given = {**before, **now.given}
+            now.given = {**before, **{name: _in_unit_of(before.get(name), value) for name, value in now.given.items()}}
             return now
     return None
+
+
+def _in_unit_of(before: object, value: Any) -> Any:
+    """Return a quantity without a unit in that of the similar value that it corrects."""
+    old = fields_of(before)
+    if "value" not in old or fields_of(value).get("unit", old) is not None:
+        return value
+    is_similar = max(old["value"], value["value"]) <= _SIMILAR * min(old["value"], value["value"])
+    return {**value, "unit": old["unit"]} if is_similar else value
 
 
 def _reply(calculator: DeclaredCalculator, before: Json, asked: str, text: str) -> Json:

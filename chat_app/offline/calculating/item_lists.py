@@ -5,7 +5,7 @@ from typing import Final
 
 from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, StatedInputs
 from chat_app.offline.calculating.findings import aliases, blanked, by_option
-from chat_app.offline.reading.dialogue import ADDED
+from chat_app.offline.reading.dialogue import ADDED, fields_of
 from chat_app.offline.wire.errors import Json
 from tools.language.named_lists import any_of
 
@@ -34,16 +34,17 @@ def changed_lists(calculator: DeclaredCalculator, before: Json, text: str) -> Js
         gone = {option for start, end in spans for option, _ in by_option(fields[choice], text[start:end])}
         stated = calculator.items(schema, blanked(text, spans))
         kept = [item for item in before[name] if item[choice] not in gone]
-        lacking = [item[choice] for item in kept if None in item.values()]
-        if not stated and len(lacking) == 1 and not calculator.other_words(text):
-            stated = calculator.items(schema, f"{lacking[0]} {text}")
+        is_joined = bool(stated and _JOINED.search(text) and not calculator.mentions(text))
+        lacking = [item[choice] for item in kept if None in item.values()] or [item[choice] for item in kept]
+        if not (stated or gone) and len(lacking) == 1 and not calculator.other_words(text):
+            stated = [
+                one for one in calculator.items(schema, f"{lacking[0]} {text}") if any(map(fields_of, one.values()))
+            ]
         if not stated:
             items = kept
         elif _INSTEAD.search(text) and not gone:
             items = stated
-        elif not _TO_AMOUNT.search(text) and (
-            ADDED.search(text) or (_JOINED.search(text) and not calculator.mentions(text))
-        ):
+        elif not _TO_AMOUNT.search(text) and (is_joined or ADDED.search(text)):
             items = [*kept, *(item for item in stated if item not in kept)]
         elif gone or any(item[choice] == old[choice] for item in stated for old in kept):
             items = _altered(kept, stated, choice)

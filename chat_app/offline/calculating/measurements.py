@@ -40,14 +40,22 @@ _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µ
 """``2x150 mg``: an amount after its number per day."""
 _SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
 _AFTER_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
-_IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
+_IS_AGED: Final = re.compile(
+    r"\b((?:he|she|who|patient|er|sie)(?:['’]s| (?:is|was|ist|war)) \d{1,3})(?=[,.;?!]|$| and\b| und\b)"
+)
+_CORRECTING: Final = re.compile(
+    r"\b(?:actually|really|in fact|tatsächlich|eigentlich|doch|en realidad) "
+    rf"|(?:n['’]t|,? ?\b(?:not|nicht|instead of|rather than|statt)) {DECIMAL}(?: ?[a-zµ%/]+)?"
+    r"(?: (?:but|sondern)(?= )|(?=[,.;!]|$))"
+)
+"""Words of a correction, and the value that it denies: "was actually 95", "not 60 but 90", "70 kg, not 60"."""
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
 _STONE: Final = re.compile(
     r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
 )
 _FILLERS: Final = (
-    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|ist|von|bei"
-    r"|rechts|links)\b)*"
+    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|should be|ist|war"
+    r"|sollte|von|bei|rechts|links)\b)*"
 )
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _BEFORE_SIDE: Final = re.compile(
@@ -105,7 +113,7 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     Durations are left out, since they are not ages, and so are statements on relatives. A number after one of
     ``measured``, the names of measurements, is not an age either.
     """
-    words = _DURATION.sub(_in_weeks, with_decimal_points(fold_phrase(text)))
+    words = _DURATION.sub(_in_weeks, _CORRECTING.sub("", with_decimal_points(fold_phrase(text))))
     words = _PREVIOUS.sub("previous", _FORMERLY.sub("formerly", without_relatives(words)))
     words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
