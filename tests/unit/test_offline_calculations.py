@@ -492,6 +492,33 @@ def test_a_number_that_can_be_nothing_else_is_the_age(question: str, age: str | 
     assert inputs.get("age") == age
 
 
+@pytest.mark.parametrize(
+    ("question", "name", "value"),
+    [
+        ("CURB-65 72, urea 9, RR 22, BP 120/70, not confused", "age", "72 years"),
+        ("CHA2DS2-VASc: 79, woman, hypertension. Anticoagulate?", "age", "79 years"),
+        ("HAS-BLED 80 on aspirin", "age", "80 years"),
+        ("HAS-BLED on aspirin 75 mg and labile INR", "age", None),
+        ("CURB-65 urea 9, RR 22, BP 120/70, not confused, temp 38", "age", None),
+        ("BMI 96 kg 1.70", "height", "1.7 ?"),
+        ("BSA 64 kg, 172", "height", "172 ?"),
+        ("eGFR 57 weiblich, Kreatinin 130 µmol/l", "age", "57 years"),
+    ],
+)
+def test_a_number_alone_is_the_only_input_that_is_missing(question: str, name: str, value: str | None) -> None:
+    ((_, inputs),) = read(Exchange(question))
+    assert inputs.get(name) == value
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["CURB-65 3, RR 32, BP 85/55, confused, urea 9", "eGFR 45, female, creatinine 120 µmol/l", "BMI 32, 96 kg, dose?",
+     "CHA2DS2-VASc 2 male, anticoagulate?"],
+)  # fmt: skip
+def test_a_number_after_the_name_that_may_be_the_result_is_no_input(question: str) -> None:
+    assert read(Exchange(question)) == []
+
+
 def test_a_follow_up_changes_one_input() -> None:
     before = _asked("eGFR 67 yo woman creatinine 1.3 mg/dl")
     ((_, inputs),) = read(before, Exchange("And with creatinine 1.8 mg/dl?"))

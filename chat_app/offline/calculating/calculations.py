@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from chat_app.offline.calculating.bare_numbers import read_bare_number
 from chat_app.offline.calculating.calculator_reading import ASKS, DeclaredCalculator, Span, StatedInputs
 from chat_app.offline.calculating.findings import aliases
 from chat_app.offline.calculating.item_lists import alters_list, changed_lists
@@ -49,7 +50,10 @@ def _chosen(
     followed = _follow_up(calculators, turns, text)
     named = _named(calculators, text)
     if named and not (followed and followed.calculator in named and alters_list(followed, text)):
-        wanted = [reading for reading in (calculator.read(text) for calculator in named) if reading.wanted(text)]
+        readings = [calculator.read(text) for calculator in named]
+        for reading in readings:
+            read_bare_number(reading, text)
+        wanted = [reading for reading in readings if reading.wanted(text)]
         most = max((len(reading.given) for reading in wanted), default=0)
         best = [reading for reading in wanted if len(reading.given) == most]
         return best, bool(best) and all(reading.alone(text) for reading in best)

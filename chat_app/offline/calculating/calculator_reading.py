@@ -72,10 +72,10 @@ class StatedInputs:
     @property
     def is_complete(self) -> bool:
         """Return whether no needed input is missing."""
-        return not self._open_inputs and self._states_a_criterion
+        return not self.open_inputs and self._states_a_criterion
 
     @property
-    def _open_inputs(self) -> list[str]:
+    def open_inputs(self) -> list[str]:
         """Return the needed inputs that are not stated; of inputs that replace each other, the first."""
         known = {name for name, value in self.given.items() if _has_value(value)} | self.unclear
         either = [] if known.intersection(self.calculator.either) else self.calculator.either[:1]
@@ -124,7 +124,7 @@ class StatedInputs:
         measured = any(value["unit"] != "years" for value in self._measured)
         several = sum(name in self.given for name in self.calculator.criteria) >= _SEVERAL_CRITERIA
         needed = len(self.calculator.required) + len(self.calculator.either[:1])
-        lacks_one = len(self._open_inputs) == 1 < needed
+        lacks_one = len(self.open_inputs) == 1 < needed
         return lacks_one and (several or (measured and self._states_a_criterion))
 
     def alone(self, text: str) -> bool:

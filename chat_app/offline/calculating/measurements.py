@@ -31,14 +31,14 @@ _SIDE: Final = re.compile(
     r"(?: ?(?:blood pressure|pressure|blutdruck|bp)\b)?"
 )
 """The name of one of both pressures, also cut short."""
-_SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
-PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
+_SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann|weiblich|männlich"
+PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|years?|old|formerly")
 """A word for the patient, which is not a topic."""
 _RESULT: Final = ("score", "value", "wert")
-_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
+_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{2,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount after its number per day."""
-_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
+_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
 _AFTER_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
 _IS_AGED: Final = re.compile(
     r"\b((?:he|she|who|patient|er|sie)(?:['’]s| (?:is|was|ist|war)) \d{1,3})(?=[,.;?!]|$| and\b| und\b)"
@@ -67,7 +67,7 @@ _EJECTION_FRACTION: Final = re.compile(rf"(?:\b(?:lv)?ef|ejection fraction|ejekt
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
 """A unit that the input does not take. ``in`` and single letters may be words, and ``hr`` in ``HR 90`` is a name."""
-_AFTER_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
+AFTER_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
 _THEN: Final = re.compile(
     r",? ?\(?(?:[-–→>]+|\b(?:to|then|now|today|and now|or|bis|dann|jetzt|heute|und jetzt|oder)\b:?) ?"
     rf"(?P<number>{DECIMAL})"
@@ -175,7 +175,7 @@ def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> lis
             continue
         found.append(_measured(match, units)._replace(is_other=bool(_OTHER_KIND.search(text[: match.start()]))))
         then = _THEN.match(text, match.end())
-        if then and (re.match(unit, text[then.end() :]) or not _AFTER_OTHER.match(text, then.end())):
+        if then and (re.match(unit, text[then.end() :]) or not AFTER_OTHER.match(text, then.end())):
             found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
     before = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
     return found or ([_measured(before, units)] if before else [])
@@ -193,7 +193,7 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
 def lone_value(text: str, units: Sequence[str]) -> Json | None:
     """Return the number, the unit or both that ``text`` states if it has no other topic."""
     found = re.search(rf"(?:(?P<number>{NUMBER}) ?-?|(?<![\w/]))(?:{_any_unit(units)})", text)
-    found = found or re.search(rf"(?P<number>{NUMBER})(?P<unit>)(?!\w|{_AFTER_OTHER.pattern})", text)
+    found = found or re.search(rf"(?P<number>{NUMBER})(?P<unit>)(?!\w|{AFTER_OTHER.pattern})", text)
     if found is None or not all(map(_is_aside, re.findall(r"\w+", f"{text[: found.start()]} {text[found.end() :]}"))):
         return None
     number = {"value": float(found["number"])} if found["number"] else {}
