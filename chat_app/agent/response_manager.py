@@ -43,7 +43,7 @@ from chat_app.safety.withheld_doses import without_doses
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
 from chat_app.tracing.redaction import describe_error
 from chat_app.turn_facts import TurnFacts
-from tools.language.vocabulary.text_language import language_of_questions
+from tools.language.vocabulary.text_language import language_of
 from tools.tool_manager import ToolManager
 from tools.types import FunctionOutput
 
@@ -176,7 +176,7 @@ class OpenAIResponseManager:
         store, tools = await self._search(request, conversation)
         tools = self.tool_manager.relevant(tools, "\n".join(recent))
         chosen = options.language if options.language != "auto" else None
-        spoken = {"language": chosen or language_of_questions(*reversed(recent))}
+        spoken = {"language": chosen or language_of(*reversed(recent))}
         speaking = self.tool_manager.taking("language")
         conversation.searched_in(store)
         fields: dict[str, Any] = {

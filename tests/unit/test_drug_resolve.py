@@ -15,6 +15,7 @@ from tools.drug_database.names.name_keys import acid_or_ion, shipped
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
 from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
+from tools.language.figures import UNITS
 from tools.language.folding import fold_name
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
@@ -71,6 +72,20 @@ INDEX = NameIndex(
 def found(typed: str) -> list[tuple[str, str]]:
     reading = read(INDEX, understand(typed))
     return [(INDEX.keys[one.entry], one.how) for one in reading.candidates]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_unit_after_its_number_is_no_part_of_a_name(unit: str) -> None:
+    reading = read(INDEX, understand(f"ibuprofen 12 {unit}"))
+    assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates] == [("ibuprofen", "exact")]
+    assert not reading.did_you_mean
+
+
+def test_a_name_of_the_text_is_taken_and_no_guess() -> None:
+    for typed in ("ibuprofen h", "ibuprofen q", "max naproxen in h"):
+        reading = read(INDEX, understand(typed))
+        assert (reading.candidates[0].how, reading.did_you_mean) == ("exact", ())
+    assert read(INDEX, understand("aspirin dipyridmole")).did_you_mean == ("aspirin and dipyridamole",)
 
 
 @pytest.mark.parametrize(

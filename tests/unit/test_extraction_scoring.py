@@ -2,6 +2,7 @@
 
 import pytest
 
+from chat_app.offline.extraction.candidates import read_candidates
 from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
@@ -127,3 +128,18 @@ def test_a_number_counts_beside_the_translation_of_the_word_before_it(text: str)
     question = read_question("Asthma Stufe 3", known)
     assert "3" in question.said_in(text)
     assert "3" not in question.said_in("Step 1 for 3 weeks")
+
+
+@pytest.mark.parametrize(
+    ("told", "part", "own"),
+    [
+        ("Oral zorbin is given with no more than 4 g in 24 hours.", "dosage", {0, 2}),
+        ("The zorbin dose should not exceed 4 g a day.", "dosage", {0, 1, 2}),
+        ("Oral zorbin is given as 4 g a day.", "dosage", {0}),
+        ("Wait no more than 4 days before zorbin.", "", {0}),
+    ],
+)
+def test_a_limit_of_a_label_is_a_maximum(told: str, part: str, own: set[int]) -> None:
+    passages = [EvidencePassage(told, part=part)]
+    (found,) = read_candidates(read_question("zorbin dose maximum"), passages)
+    assert found.own == own

@@ -17,7 +17,7 @@ from tools.drug_database.names.resolve import Reading, read
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary
-from tools.language.vocabulary.text_language import language_of, language_of_questions
+from tools.language.vocabulary.text_language import language_of
 
 INDEX = NameIndex(
     [
@@ -168,7 +168,7 @@ def test_the_language_is_told_by_frequent_words() -> None:
     ],
 )
 def test_the_spanish_and_of_one_letter_tells_the_language_and_joins(text: str, language: str, read_as: str) -> None:
-    assert (language_of(text), language_of_questions(text), understand(text).whole) == (language, language, read_as)
+    assert (language_of(text), understand(text).whole) == (language, read_as)
 
 
 @pytest.mark.parametrize(

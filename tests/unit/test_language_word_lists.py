@@ -17,7 +17,7 @@ from tools.language.question_words import term_rareness
 from tools.language.terms import stem, terms
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage, entries
 from tools.language.vocabulary.common_words import LANGUAGES, Language, ranks, rareness
-from tools.language.vocabulary.text_language import language_of_questions
+from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_entries, word_lines
 
 LISTS = sorted(
@@ -122,16 +122,20 @@ def test_most_medicines_are_told_by_their_endings() -> None:
         ("Wells PE pulse 110, previous DVT", "en"),
         ("Apixaban 2.5 vs 5 mg: 81 yo, 58 kg, creatinine 1.2 mg/dL in AF", "en"),
         ("COPD 81 yo, HTN", "en"),
+        ("78 yo sepsis BP 80/40", "en"),
+        ("55yo, hba1c 9.5", "en"),
+        ("yo tomo metformina", "es"),
+        ("ibuprofeno 1 g y yo tomo warfarina", "es"),
         ("Omeprazol bei Zollinger-Ellison", "de"),
         ("Pat. schwanger, nimmt Ramipril", "de"),
         ("Vancomycin Talspiegel", "de"),
     ],
 )
 def test_names_of_scores_and_abbreviations_tell_no_language(question: str, language: Language) -> None:
-    assert language_of_questions(question) == language
+    assert language_of(question) == language
 
 
 @pytest.mark.parametrize("fragment", ["QT?", "heparin?", "Delirium tremens"])
 def test_a_fragment_takes_the_language_of_the_question_before(fragment: str) -> None:
-    assert language_of_questions(fragment, "Wie hoch ist die Dosis?") == "de"
-    assert language_of_questions(fragment) == "en"
+    assert language_of(fragment, "Wie hoch ist die Dosis?") == "de"
+    assert language_of(fragment) == "en"

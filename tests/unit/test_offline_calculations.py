@@ -290,6 +290,33 @@ def test_what_a_patient_had_before_is_said_in_front_or_behind(told: str, previou
     assert inputs.get("previous_thromboembolism") is previous
 
 
+@pytest.mark.parametrize(
+    ("question", "criterion", "present"),
+    [
+        ("HAS-BLED 70 y, drinks 3 units a week", "alcohol", False),
+        ("HAS-BLED 70 y, drinks 3 units a day", "alcohol", True),
+        ("HAS-BLED 70 y, alcohol 8 units/week", "alcohol", True),
+        ("HAS-BLED 70 y, alcohol: less than 8 units a week", "alcohol", False),
+        ("HAS-BLED 70 y, alcohol 4 drinks weekly", "alcohol", False),
+        ("HAS-BLED 70 y, Alkohol 2 Einheiten/Woche", "alcohol", False),
+        ("HAS-BLED 70 y, heavy drinking, insulin 4 units a day", "alcohol", True),
+        ("HAS-BLED 70 y, alcohol", "alcohol", True),
+        ("Wells PE HR 110, hip replacement 8 weeks ago", "immobilised", False),
+        ("Wells PE HR 110, hip replacement 2 weeks ago", "immobilised", True),
+        ("Wells PE HR 110, operiert vor 10 Tagen", "immobilised", True),
+        ("Wells PE HR 110, 9 weeks after surgery", "immobilised", False),
+        ("Wells DVT calf 4 cm, surgery 2 months ago", "bedridden", True),
+        ("Wells DVT calf 4 cm, surgery 6 months ago", "bedridden", False),
+        ("Wells DVT calf 4 cm, bedridden for 2 days", "bedridden", False),
+        ("Wells DVT calf 4 cm, bedridden for 5 days", "bedridden", True),
+        ("Wells DVT calf 4 cm, metastatic cancer 3 years ago", "active_cancer", True),
+    ],
+)
+def test_an_amount_is_compared_with_the_bound_of_a_criterion(question: str, criterion: str, present: bool) -> None:
+    ((_, inputs),) = read(Exchange(question))
+    assert inputs[criterion] is present
+
+
 def test_a_list_of_drugs_with_doses_and_frequencies() -> None:
     ((name, inputs),) = read(Exchange("MME of oxycodone 10 mg bid, fentanyl patch 25 mcg/h and morphine 30 mg q12h"))
     assert name == "opioid_mme"
@@ -315,6 +342,43 @@ def test_an_opioid_is_known_by_its_brand_and_asked_about(question: str, opioid: 
     output = TOOLS[f"calculate_{name}"].call(**inputs).output
     assert isinstance(output, dict)
     assert output.get("needs") == needed
+
+
+@pytest.mark.parametrize(
+    ("before", "then", "total"),
+    [
+        ("morphine 15 mg bid", "plus hydromorphone 2 mg qid", "70.0"),
+        ("morphine 30 mg bid", "also Oramorph 10 mg qid", "100.0"),
+        ("tramadol 50 mg qid", "and codeine 30 mg qid", "58.0"),
+        ("tramadol 50 mg qid", "und dazu Morphin 10 mg 2x täglich", "60.0"),
+        ("oxycodone 10 mg bid", "what's the MME with tramadol 50 mg qid as well?", "70.0"),
+        ("oxycodone 10 mg bid", "she also takes tapentadol 100 mg bid and codeine 30 mg qid", "128.0"),
+        ("oxycodone 10 mg bid, morphine 30 mg bid", "stop the oxycodone", "60.0"),
+        ("oxycodone 10 mg bid, morphine 30 mg bid", "MME without the oxycodone?", "60.0"),
+        ("oxycodone 10 mg bid, morphine 30 mg bid", "Oxycodon abgesetzt", "60.0"),
+        ("oxymorphone 10 mg bid, tramadol 100 mg bid", "replace tramadol with morphine 15 mg bid", "90.0"),
+        ("oxycodone 10 mg tid, tramadol 50 mg bid", "increase oxycodone to 20 mg", "110.0"),
+        ("oxycodone 10 mg tid, tramadol 50 mg bid", "also increase the oxycodone to 20 mg tid", "110.0"),
+        ("oxycodone 10 mg bid", "morphine 20 mg bid instead", "40.0"),
+        ("oxycodone 10 mg bid", "what about tramadol 50 mg qid", "40.0"),
+        ("oxycodone 10 mg bid", "and if it were tramadol 50 mg qid", "40.0"),
+        ("oxycodone 10 mg bid", "MME of morphine 30 mg bid and also oxycodone 20 mg bid", "120.0"),
+        ("oxycodone", "10 mg bid", "30.0"),
+        ("oxycodone 5 mg bid", "actually 10 mg bid", "30.0"),
+        ("oxycodone 5 mg bid", "and 10 mg bid?", "30.0"),
+    ],
+)
+def test_a_follow_up_adds_to_a_list_or_takes_off_or_replaces(before: str, then: str, total: str) -> None:
+    asked = _asked(f"MME of {before}")
+    ((name, _),) = read(asked, Exchange(then))
+    ((call,), _) = calculations(DECLARED, [asked, Exchange(then)])
+    output = TOOLS[f"calculate_{name}"].call(**call.arguments).output
+    assert isinstance(output, dict)
+    assert output.get("result") == f"Total {total} MME/day"
+
+
+def test_a_list_without_its_only_item_is_not_calculated() -> None:
+    assert read(_asked("MME of oxycodone 10 mg bid"), Exchange("stop the oxycodone")) == []
 
 
 def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> None:
@@ -428,10 +492,58 @@ def test_a_number_that_can_be_nothing_else_is_the_age(question: str, age: str | 
     assert inputs.get("age") == age
 
 
+@pytest.mark.parametrize(
+    ("question", "name", "value"),
+    [
+        ("CURB-65 72, urea 9, RR 22, BP 120/70, not confused", "age", "72 years"),
+        ("CHA2DS2-VASc: 79, woman, hypertension. Anticoagulate?", "age", "79 years"),
+        ("HAS-BLED 80 on aspirin", "age", "80 years"),
+        ("HAS-BLED on aspirin 75 mg and labile INR", "age", None),
+        ("CURB-65 urea 9, RR 22, BP 120/70, not confused, temp 38", "age", None),
+        ("BMI 96 kg 1.70", "height", "1.7 ?"),
+        ("BSA 64 kg, 172", "height", "172 ?"),
+        ("eGFR 57 weiblich, Kreatinin 130 µmol/l", "age", "57 years"),
+    ],
+)
+def test_a_number_alone_is_the_only_input_that_is_missing(question: str, name: str, value: str | None) -> None:
+    ((_, inputs),) = read(Exchange(question))
+    assert inputs.get(name) == value
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["CURB-65 3, RR 32, BP 85/55, confused, urea 9", "eGFR 45, female, creatinine 120 µmol/l", "BMI 32, 96 kg, dose?",
+     "CHA2DS2-VASc 2 male, anticoagulate?"],
+)  # fmt: skip
+def test_a_number_after_the_name_that_may_be_the_result_is_no_input(question: str) -> None:
+    assert read(Exchange(question)) == []
+
+
 def test_a_follow_up_changes_one_input() -> None:
     before = _asked("eGFR 67 yo woman creatinine 1.3 mg/dl")
     ((_, inputs),) = read(before, Exchange("And with creatinine 1.8 mg/dl?"))
     assert inputs == {"age": "67 years", "sex": "female", "creatinine": "1.8 mg/dl"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "correction", "name", "value"),
+    [
+        ("QTc: QT 380 HR 80", "HR was actually 120", "heart_rate", "120 ?"),
+        ("QTc: QT 380 HR 80", "the QT is in fact 460", "qt", "460 ?"),
+        ("eGFR 54 yo man creatinine 1.1 mg/dl", "correction, he's 71", "age", "71 years"),
+        ("eGFR 54 yo man creatinine 1.1 mg/dl", "sorry, creatinine is 1.9", "creatinine", "1.9 mg/dl"),
+        ("eGFR 54 yo man creatinine 1.1 mg/dl", "Kreatinin war doch 1,7", "creatinine", "1.7 mg/dl"),
+        ("eGFR 54 yo man creatinine 124 µmol/l", "creatinine is actually 1.4", "creatinine", "1.4 ?"),
+        ("CrCl 72 y woman 60 kg creatinine 1 mg/dl", "weight not 60 but 90", "weight", "90 kg"),
+        ("CrCl 72 y woman 60 kg creatinine 1 mg/dl", "weight 70, not 60", "weight", "70 kg"),
+        ("Corrected calcium: Ca 2.3 mmol/l, albumin 36 g/l", "albumin should be 29", "albumin", "29 g/l"),
+        ("CURB-65: 81 y, urea 9 mmol/l, RR 22", "resp rate wasn't 22 but 34", "respiratory_rate", "34 ?"),
+    ],
+)
+def test_a_correction_changes_one_input(asked: str, correction: str, name: str, value: str) -> None:
+    ((_, inputs),) = read(_asked(asked), Exchange(correction))
+    assert inputs[name] == value
+    assert inputs.items() > {key: one for key, one in read(Exchange(asked))[0][1].items() if key != name}.items()
 
 
 def test_none_of_these_denies_every_criterion_that_was_asked_for() -> None:

@@ -8,10 +8,12 @@ stated are sent as null, and the calculator asks for them.
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from chat_app.offline.calculating.bare_numbers import read_bare_number
 from chat_app.offline.calculating.calculator_reading import ASKS, DeclaredCalculator, Span, StatedInputs
 from chat_app.offline.calculating.findings import aliases
+from chat_app.offline.calculating.item_lists import alters_list, changed_lists
 from chat_app.offline.calculating.measurements import is_quantity, lone_value, plain
 from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.errors import Json
@@ -22,6 +24,10 @@ from tools.language.named_lists import listed
 
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _LONGEST_FOLLOW_UP: Final = 12
+_SIMILAR: Final = 5
+"""Maximum ratio of a corrected value to the one before; 1.4 and 120 are in different units."""
+_MOST_OTHER_WORDS: Final = 2
+"""Maximum number of words beside the items of a follow-up to a list, which may be longer."""
 
 
 def is_calculator(function: FunctionToolIn) -> bool:
@@ -41,12 +47,17 @@ def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange])
 def _chosen(
     calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchange], text: str
 ) -> tuple[list[StatedInputs], bool]:
-    if named := _named(calculators, text):
-        wanted = [reading for reading in (calculator.read(text) for calculator in named) if reading.wanted(text)]
+    followed = _follow_up(calculators, turns, text)
+    named = _named(calculators, text)
+    if named and not (followed and followed.calculator in named and alters_list(followed, text)):
+        readings = [calculator.read(text) for calculator in named]
+        for reading in readings:
+            read_bare_number(reading, text)
+        wanted = [reading for reading in readings if reading.wanted(text)]
         most = max((len(reading.given) for reading in wanted), default=0)
         best = [reading for reading in wanted if len(reading.given) == most]
         return best, bool(best) and all(reading.alone(text) for reading in best)
-    if followed := _follow_up(calculators, turns, text):
+    if followed:
         return [followed], not followed.names_medicine(text)
     unnamed = [calculator.read(text) for calculator in calculators]
     whole = [reading for reading in unnamed if reading.is_all(text)]
@@ -86,6 +97,7 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
             continue
         now = calculator.read(text)
         before = {name: value for name, value in output.given.items() if value is not None}
+        now.given |= changed_lists(calculator, before, text)
         asked = fields_of(decoded(output.output)).get("needs", "")
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
@@ -93,10 +105,21 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
             now.given = {**before, **reply}
             return now
         # "Can he have ...?" after the calculation for a man adds nothing.
-        if before | now.given != before and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
-            now.given = {**before, **now.given}
+        has_list = any(isinstance(value, list) for value in now.given.values())
+        is_list = has_list and len(calculator.other_words(text)) <= _MOST_OTHER_WORDS
+        if before | now.given != before and (asked or is_list or len(text.split()) <= _LONGEST_FOLLOW_UP):
+            now.given = {**before, **{name: _in_unit_of(before.get(name), value) for name, value in now.given.items()}}
             return now
     return None
+
+
+def _in_unit_of(before: object, value: Any) -> Any:
+    """Return a quantity without a unit in that of the similar value that it corrects."""
+    old = fields_of(before)
+    if "value" not in old or fields_of(value).get("unit", old) is not None:
+        return value
+    is_similar = max(old["value"], value["value"]) <= _SIMILAR * min(old["value"], value["value"])
+    return {**value, "unit": old["unit"]} if is_similar else value
 
 
 def _reply(calculator: DeclaredCalculator, before: Json, asked: str, text: str) -> Json:

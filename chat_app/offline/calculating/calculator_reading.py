@@ -72,10 +72,10 @@ class StatedInputs:
     @property
     def is_complete(self) -> bool:
         """Return whether no needed input is missing."""
-        return not self._open_inputs and self._states_a_criterion
+        return not self.open_inputs and self._states_a_criterion
 
     @property
-    def _open_inputs(self) -> list[str]:
+    def open_inputs(self) -> list[str]:
         """Return the needed inputs that are not stated; of inputs that replace each other, the first."""
         known = {name for name, value in self.given.items() if _has_value(value)} | self.unclear
         either = [] if known.intersection(self.calculator.either) else self.calculator.either[:1]
@@ -124,7 +124,7 @@ class StatedInputs:
         measured = any(value["unit"] != "years" for value in self._measured)
         several = sum(name in self.given for name in self.calculator.criteria) >= _SEVERAL_CRITERIA
         needed = len(self.calculator.required) + len(self.calculator.either[:1])
-        lacks_one = len(self._open_inputs) == 1 < needed
+        lacks_one = len(self.open_inputs) == 1 < needed
         return lacks_one and (several or (measured and self._states_a_criterion))
 
     def alone(self, text: str) -> bool:
@@ -215,7 +215,7 @@ class DeclaredCalculator:
             elif schema["type"] == "boolean":
                 value = finding(schema, rest)
             elif schema["type"] == "array":
-                value = self._items(schema, rest) or None
+                value = self.items(schema, rest) or None
             else:
                 continue
             if value is not None:
@@ -257,11 +257,15 @@ class DeclaredCalculator:
         unit = self._plain(schema["properties"]["unit"])
         return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
 
-    def _items(self, schema: Json, text: str) -> list[Json]:
-        """Return an object for each mention of an option of the items, read from the words up to the next mention."""
+    def choice(self, schema: Json) -> tuple[str, dict[str, Json]]:
+        """Return the field of a list's items that has options, or "", and all of their fields."""
         fields = self._fields(schema)
-        choice = next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), None)
-        if choice is None:
+        return next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), ""), fields
+
+    def items(self, schema: Json, text: str) -> list[Json]:
+        """Return an object for each mention of an option of the items, read from the words up to the next mention."""
+        choice, fields = self.choice(schema)
+        if not choice:
             return []
         found: list[Json] = []
         for option, words in by_option(fields[choice], text):

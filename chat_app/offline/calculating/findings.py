@@ -5,11 +5,12 @@ The description of an option or a criterion lists its names; see ``tools.languag
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
 from chat_app.offline.wire.errors import Json
+from tools.language.figures import UNITS, fold, placed_figures, placed_rates
 from tools.language.named_lists import any_of, listed
 
 _NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
@@ -30,6 +31,15 @@ _ABSENT: Final = "absent"
 _PREVIOUS: Final = "previous … "
 _ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)+")
 """Alternatives that a slash joins to a criterion: ``previous DVT/PE no``."""
+_STOP: Final = re.compile(r"[,;?!]|\.(?!\d)")
+_OTHER_TERM: Final = re.compile(r"\([^\W\d_][^)]*\)")
+"""A bracket that starts with a word, which has bounds of something else: "cancer (treatment within 6 months)"."""
+_AGO: Final = "ago"
+_SINCE: Final = re.compile(r"\b(?:within|vor|in|formerly)(?: the (?:last|past))? $")
+_AFTER_EVENT: Final = re.compile(r" (?:ago|formerly|after|post|nach)\b")
+_FOR: Final = re.compile(r"\b(?:for|since|seit)(?: the (?:last|past))? $")
+_DAY: Final = UNITS["day"][1]
+_JUST_LESS: Final = 0.999
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
 
 
@@ -97,21 +107,48 @@ def finding(schema: Json, text: str) -> bool | None:
     rest = blanked(text, [match.span() for match in re.finditer(others, text)])
     entries = [entry.partition(" = ") for entry in listed(schema["description"], "Also")]
     named = [name for name, _, meant in entries if not meant]
-    present = _stated(rest, [*named, *_said_after(named)])
+    definition = _OTHER_TERM.sub("", fold(schema["description"].partition("Also:")[0]))
+    present = _stated(rest, [*named, *_said_after(named)], definition)
     absent = _stated(rest, [name for name, _, meant in entries if meant == _ABSENT])
     stated = [*present, *(not one for one in absent)]
     return any(stated) if stated else None
 
 
-def _stated(text: str, names: Sequence[str]) -> list[bool]:
-    """Return for each mention of one of ``names`` whether the text states or denies it."""
+def _stated(text: str, names: Sequence[str], definition: str = "") -> list[bool]:
+    """Return for each mention of one of ``names`` whether the text states it; False also if it misses a bound."""
+    name = re.compile(any_of(names) or "(?!)")
     return [
-        not _denied(text, match.start(), match.end())
-        for match in re.finditer(any_of(names) or "(?!)", text)
+        not (_denied(text, match.start(), match.end()) or _misses_bound(text, match, definition))
+        for match in name.finditer(text)
         if not _NO_FINDING.match(text, match.end())
         and not OF_RELATIVE.match(text, match.end())
         and not _NO_PATIENT.search(text[: match.start()])
     ]
+
+
+def _misses_bound(text: str, mention: re.Match[str], definition: str) -> bool:
+    """Return whether the amounts beside ``mention`` are all outside a bound of ``definition``."""
+    clause = f"{_STOP.split(text[: mention.start()])[-1]}{mention[0]}{_STOP.split(text[mention.end() :])[0]}"
+    bounds = dict(_amounts(definition))
+    stated = [(amount, bounds[kind], kind) for kind, amount in _amounts(clause, mention.re) if kind in bounds]
+    return bool(stated) and not any(
+        amount <= bound if kind == _AGO else amount >= bound for amount, bound, kind in stated
+    )
+
+
+def _amounts(text: str, counted: re.Pattern[str] | None = None) -> Iterator[tuple[str, float]]:
+    """Yield the amounts a day, durations and times since an event; ``counted`` may be the unit: "4 drinks a week"."""
+    for start, end, figure in placed_figures(text):
+        kind, factor = UNITS.get(figure.unit, ("", 1.0))
+        rate = next((one.value.daily for one in placed_rates(text) if one.start >= end), 0.0)
+        daily = _DAY / UNITS[figure.per][1] if figure.per else rate
+        less = _JUST_LESS if figure.bound == "down" else 1.0
+        if kind == "activity" or (counted and not figure.unit and counted.match(text, end + 1)):
+            yield from [("daily", figure.value * daily * less)] if daily else []
+        elif kind == "time" and (_SINCE.search(text[:start]) or _AFTER_EVENT.match(text, end)):
+            yield _AGO, figure.value * factor
+        elif kind == "time" and _FOR.search(text[:start]):
+            yield "for", figure.value * factor * less
 
 
 def _denied(text: str, start: int, end: int) -> bool:

@@ -6,7 +6,16 @@ from typing import Final, NamedTuple
 
 from chat_app.offline.calculating.relatives import without_relatives
 from chat_app.offline.wire.errors import Json
-from tools.language.figures import DECIMAL, UNITS, any_spelling, placed_rates, spellings, units_of, with_decimal_points
+from tools.language.figures import (
+    DECIMAL,
+    UNITS,
+    any_spelling,
+    placed_figures,
+    placed_rates,
+    spellings,
+    units_of,
+    with_decimal_points,
+)
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
@@ -22,23 +31,31 @@ _SIDE: Final = re.compile(
     r"(?: ?(?:blood pressure|pressure|blutdruck|bp)\b)?"
 )
 """The name of one of both pressures, also cut short."""
-_SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann"
-PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|weiblich|männlich|years?|old|formerly")
+_SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann|weiblich|männlich"
+PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|years?|old|formerly")
 """A word for the patient, which is not a topic."""
 _RESULT: Final = ("score", "value", "wert")
-_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{1,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
+_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{2,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount after its number per day."""
-_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin|weiblich|männlich),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
+_SEX_AND_AGE: Final = rf"\b({_SEX}|patientin),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
 _AFTER_AGE: Final = r"(?=[,.;)]|$| (?:and|with|und|mit)\b"
-_IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
+_IS_AGED: Final = re.compile(
+    r"\b((?:he|she|who|patient|er|sie)(?:['’]s| (?:is|was|ist|war)) \d{1,3})(?=[,.;?!]|$| and\b| und\b)"
+)
+_CORRECTING: Final = re.compile(
+    r"\b(?:actually|really|in fact|tatsächlich|eigentlich|doch|en realidad) "
+    rf"|(?:n['’]t|,? ?\b(?:not|nicht|instead of|rather than|statt)) {DECIMAL}(?: ?[a-zµ%/]+)?"
+    r"(?: (?:but|sondern)(?= )|(?=[,.;!]|$))"
+)
+"""Words of a correction, and the value that it denies: "was actually 95", "not 60 but 90", "70 kg, not 60"."""
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
 _STONE: Final = re.compile(
     r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
 )
 _FILLERS: Final = (
-    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|ist|von|bei"
-    r"|rechts|links)\b)*"
+    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|should be|ist|war"
+    r"|sollte|von|bei|rechts|links)\b)*"
 )
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _BEFORE_SIDE: Final = re.compile(
@@ -50,7 +67,7 @@ _EJECTION_FRACTION: Final = re.compile(rf"(?:\b(?:lv)?ef|ejection fraction|ejekt
 _LONG_UNIT: Final = any_spelling(one for one in UNITS if len(one) > 1 and one != "in")
 _OTHER_UNIT: Final = re.compile(rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{_LONG_UNIT})(?!\w|[ :=]*\d))")
 """A unit that the input does not take. ``in`` and single letters may be words, and ``hr`` in ``HR 90`` is a name."""
-_AFTER_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
+AFTER_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
 _THEN: Final = re.compile(
     r",? ?\(?(?:[-–→>]+|\b(?:to|then|now|today|and now|or|bis|dann|jetzt|heute|und jetzt|oder)\b:?) ?"
     rf"(?P<number>{DECIMAL})"
@@ -66,6 +83,7 @@ _DURATION: Final = re.compile(
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
     rf"|{DECIMAL} (?:{_YEARS}) (?:(?P<since>ago|earlier|before|zuvor)|later|history|of(?! age)|später)\b"
 )
+_WEEKS_A_MONTH: Final = 4.35
 _FORMERLY: Final = re.compile(
     r"\b(?:previously|in the past|before|ago|in der (?:anamnese|vorgeschichte)|anamnestisch|früher(?=[,.;?)]|$)"
     rf"|\(?(?:(?:in|im jahr|seit|since) )?(?:19|20)\d\d(?![.\d]| ?-?(?:{_LONG_UNIT})(?!\w))\)?)(?!\w)"
@@ -95,9 +113,7 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     Durations are left out, since they are not ages, and so are statements on relatives. A number after one of
     ``measured``, the names of measurements, is not an age either.
     """
-    words = _DURATION.sub(
-        lambda found: " formerly " if found["ago"] or found["since"] else " ", with_decimal_points(fold_phrase(text))
-    )
+    words = _DURATION.sub(_in_weeks, _CORRECTING.sub("", with_decimal_points(fold_phrase(text))))
     words = _PREVIOUS.sub("previous", _FORMERLY.sub("formerly", without_relatives(words)))
     words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
@@ -128,6 +144,14 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     return " ".join(words.split())
 
 
+def _in_weeks(duration: re.Match[str]) -> str:
+    """Write the time since an event in weeks, which are no unit of an age; leave other durations out."""
+    if not (duration["ago"] or duration["since"]):
+        return " "
+    figure = placed_figures(duration[0])[0].value
+    return f" formerly {figure.value * UNITS[figure.unit][1] * _WEEKS_A_MONTH:.0f} weeks "
+
+
 def _with_unmarked_age(words: str, measured: Sequence[str]) -> str:
     """Write "years" after a number that is an age by its place alone, if no other age is stated."""
     name = re.compile(rf"(?:{any_of(measured) or '(?!)'})\W*$")
@@ -151,7 +175,7 @@ def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> lis
             continue
         found.append(_measured(match, units)._replace(is_other=bool(_OTHER_KIND.search(text[: match.start()]))))
         then = _THEN.match(text, match.end())
-        if then and (re.match(unit, text[then.end() :]) or not _AFTER_OTHER.match(text, then.end())):
+        if then and (re.match(unit, text[then.end() :]) or not AFTER_OTHER.match(text, then.end())):
             found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
     before = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
     return found or ([_measured(before, units)] if before else [])
@@ -169,7 +193,7 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
 def lone_value(text: str, units: Sequence[str]) -> Json | None:
     """Return the number, the unit or both that ``text`` states if it has no other topic."""
     found = re.search(rf"(?:(?P<number>{NUMBER}) ?-?|(?<![\w/]))(?:{_any_unit(units)})", text)
-    found = found or re.search(rf"(?P<number>{NUMBER})(?P<unit>)(?!\w|{_AFTER_OTHER.pattern})", text)
+    found = found or re.search(rf"(?P<number>{NUMBER})(?P<unit>)(?!\w|{AFTER_OTHER.pattern})", text)
     if found is None or not all(map(_is_aside, re.findall(r"\w+", f"{text[: found.start()]} {text[found.end() :]}"))):
         return None
     number = {"value": float(found["number"])} if found["number"] else {}

@@ -61,6 +61,10 @@ class Candidate:
         return self.own | self.headed
 
 
+_LIMIT: Final = re.compile(r"\b(?:no more than|not (?:to )?exceed) \d", re.IGNORECASE)
+"""A limit of a label that does not say "maximum"."""
+
+
 def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> list[Candidate]:
     """Return the units of ``passages`` without repeats, descriptions of the document, and units on other patients."""
     found: list[Candidate] = []
@@ -94,6 +98,8 @@ def _candidate(
     if alone:
         # All of a section on dosage is about the dose; a sentence that has the word is no better.
         own |= headed
+    if passage.part and _LIMIT.search(unit.text):
+        own |= question.held(term_set("maximum"))
     if fits:
         own |= question.bounded_terms(" | ".join(cells))
     first = question.held(question.said_in(cells[0]) & term_set(unit.cells[0])) if unit.cells else frozenset[int]()

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts, record_parts
-from chat_app.offline.planning.medicines_before import ADDED
+from chat_app.offline.reading.dialogue import ADDED
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.name_resolution import known_name

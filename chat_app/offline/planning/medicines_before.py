@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline.planning.small_talk import without_courtesy
-from chat_app.offline.reading.dialogue import Exchange
+from chat_app.offline.reading.dialogue import ADDED, Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
@@ -17,14 +17,6 @@ from tools.drug_database.names.foreign_names import international_key
 from tools.drug_database.names.name_resolution import known_name
 from tools.language.folding import fold_name
 
-ADDED: Final = re.compile(
-    r"\b(?:add(?:s|ed|ing)?|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*|concomitant\w*"
-    r"|at the same time|noch(?! (?:nicht|nie|mal|einmal|immer|kein))|zusammen|gleichzeitig|zusätzlich|auch|dazu"
-    r"|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b"
-    r"|^\s*(?:with|plus|alongside|mit|con)\b",
-    re.IGNORECASE,
-)
-"""Words that add something to the question before, such as a second medicine."""
 BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNORECASE)
 """A preposition before the new medicine: after "A and B", "with C" may replace A or B."""
 IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.objects import text_of
 from tools.drug_database.names.german_compounds import with_separate_names
+
+ADDED: Final = re.compile(
+    r"\b(?:add(?:s|ed|ing)?|in addition|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*"
+    r"|concomitant\w*|at the same time|noch(?! (?:nicht|nie|mal|einmal|immer|kein))|zusammen|gleichzeitig|zusätzlich"
+    r"|auch|dazu|hinzu\w*|junto|además|también|añad\w+|agreg\w+)\b"
+    r"|^\s*(?:with|plus|alongside|mit|con)\b",
+    re.IGNORECASE,
+)
+"""Words that add something to the question before, such as a second medicine."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import is_known_word
 from tools.drug_database.names.name_keys import word_list
-from tools.language.figures import DECIMAL, units_of
+from tools.language.figures import DECIMAL, UNITS, units_of
 from tools.language.folding import fold_name
 from tools.language.vocabulary.text_language import with_spanish_and
 
@@ -103,7 +103,10 @@ def understand(typed: str) -> TypedQuery:
     strength = _STRENGTH.search(plain)
     words = tuple(fold_name(plain).split())
     capitals = fold_name(" ".join(word for word in plain.split() if word.isupper())) if not plain.isupper() else ""
-    core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
+    # A unit after its number is no part of a name: "ibuprofen 12 h".
+    pairs = zip(("", *words), words, strict=False)
+    named = (word for last, word in pairs if not (word in UNITS and _AMOUNT.match(last)))
+    core = tuple(word for word in named if word not in NOISE and not _AMOUNT.match(word))
     return TypedQuery(
         plain=plain,
         whole=" ".join(words),

@@ -239,7 +239,13 @@ def _with_guesses(index: NameIndex, question: TypedQuery, spans: list[NameSpan],
     # The last two texts keep parts of a name such as ``acid`` or ``13``.
     texts = [" ".join(question.subject), " ".join(question.core), *([] if question.strength else [question.trimmed])]
     whole = max((guess(index, text) for text in dict.fromkeys(texts)), key=lambda one: one.score)
-    if whole.candidates and (not meant or whole.score >= _SURE_SPELLING or _covers_little(question, meant)):
+    # A name that the text has is no guess.
+    is_written = any(f" {fold_name(name)} " in f" {question.whole} " for name in whole.did_you_mean[:1])
+    if (
+        whole.candidates
+        and not is_written
+        and (not meant or whole.score >= _SURE_SPELLING or _covers_little(question, meant))
+    ):
         return _read_as(whole, then=_from_spans(index, spans))
     words = guess_words(index, left)
     if meant:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tools.language.figures import UNITS
+from tools.language.figures import UNITS, any_spelling
 from tools.language.vocabulary.clinical_vocabulary import (
     FOREIGN_LANGUAGES,
     abbreviation_meanings,
@@ -19,8 +19,10 @@ from tools.language.word_lists import word_entries
 _WORD: Final = re.compile(r"\b[^\W\d_]{2,}\b")
 _LEAD: Final = 0.36
 """Minimum lead of the likeliest language; this is the likelihood of the thousandth word of a language."""
-_LONGEST_SYMBOL: Final = 3
-"""Maximum length of a symbol of a unit: "yo", not "Jahre"."""
+_SYMBOL: Final = re.compile(
+    rf"(?<=\d)[ -]?(?:{any_spelling(unit for unit in UNITS if len(unit) < 3)})\b", re.IGNORECASE
+)
+"""The symbol of a unit after its number, some of which are words of a language: "72 yo"."""
 _AND: Final = re.compile(
     r"(?<=[^\W\d_]{3} )(?:y(?= [^\W\d_]{3})|(?<!hepatitis )(?<!vitamin )(?<!vitamina )e(?= h?i[^\W\d_]{3}))"
 )
@@ -39,17 +41,6 @@ def language_of(*texts: str) -> Language:
     return "en"
 
 
-def language_of_questions(*questions: str) -> Language:
-    """Return ``language_of`` the questions without symbols of units, some of which are words of a language."""
-    words = (with_spanish_and(text, _TELLS_SPANISH).split() for text in questions)
-    return language_of(*(" ".join(word for word in text if not _is_symbol(word)) for text in words))
-
-
-def _is_symbol(word: str) -> bool:
-    unit = word.strip(",.;:?!()").casefold()
-    return unit in UNITS and len(unit) <= _LONGEST_SYMBOL
-
-
 def with_spanish_and(text: str, word: str) -> str:
     """Return ``text`` with ``word`` for each Spanish "and" of one letter."""
     return _AND.sub(word, text)
@@ -62,7 +53,7 @@ def _told_language(text: str) -> Language | None:
     Inside a Spanish sentence, words with a capital are names and do not count. Words in capitals are abbreviations.
     Clinical English words may be names or Latin. They count beside ordinary ones, unless another language leads.
     """
-    written = with_spanish_and(text.lower() if text.isupper() else text, _TELLS_SPANISH)
+    written = with_spanish_and(_SYMBOL.sub(" ", text.lower() if text.isupper() else text), _TELLS_SPANISH)
     first, *others = _WORD.findall(written)[:100] or [""]
     spanish = [first, *(word for word in others if not word.istitle())]
     words = [first, *others]
