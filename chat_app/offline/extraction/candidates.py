@@ -30,6 +30,8 @@ _MISSED_DOSE: Final = re.compile(
     r"|\bdoses? (?:is|are|was|were) (?:missed|skipped|forgotten)\b",
     re.IGNORECASE,
 )
+_LIMIT: Final = re.compile(r"\b(?:no more than|not (?:to )?exceed) \d", re.IGNORECASE)
+"""A limit of a label that does not say "maximum"."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,6 @@ class Candidate:
     def all_held(self) -> frozenset[int]:
         """Return the terms that the unit or the words above it hold."""
         return self.own | self.headed
-
-
-_LIMIT: Final = re.compile(r"\b(?:no more than|not (?:to )?exceed) \d", re.IGNORECASE)
-"""A limit of a label that does not say "maximum"."""
 
 
 def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> list[Candidate]:
