@@ -344,6 +344,19 @@ def test_what_a_medicine_did_is_kept_until_its_start_is_asked_for(between: str, 
     assert standalone([*turns, Exchange(asked)], OFFERED) == (f"lisinopril, lip swelling, {asked}",)
 
 
+@pytest.mark.parametrize("told", ["allergic to penicillin", "penicillin anaphylaxis", "Penicillinallergie"])
+def test_an_allergen_is_told_of_the_patient_and_does_not_become_the_subject(told: str) -> None:
+    turns = [Exchange("pneumonia antibiotics"), Exchange(told, outputs=found("penicillin")), Exchange("for how long?")]
+    assert all(reading.startswith(f"pneumonia antibiotics, {told}") for reading in standalone(turns, OFFERED))
+    alone = [Exchange("penicillin allergy", outputs=found("penicillin")), Exchange("pregnancy?")]
+    assert standalone(alone, OFFERED)[0] == "pregnancy (penicillin)?"
+
+
+def test_a_medicine_that_is_taken_too_does_not_become_the_subject() -> None:
+    turns = [Exchange("pneumonia antibiotics"), Exchange("she takes warfarin", outputs=found("warfarin"))]
+    assert standalone([*turns, Exchange("for how long?")], OFFERED)[1:] == ("pneumonia antibiotics, for how long?",)
+
+
 def test_the_start_of_another_medicine_is_asked_for_without_what_the_first_did() -> None:
     turns = [Exchange("lisinopril, lip swelling", outputs=found("lisinopril"))]
     turns.append(Exchange("losartan?", outputs=found("losartan")))

@@ -35,6 +35,7 @@ from chat_app.offline.planning.followup_signs import (
     pronouns,
     refers_back,
     states_more,
+    tells_allergy,
 )
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.readings import chosen_reading, tried_readings
@@ -44,7 +45,8 @@ from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.overdosage_wording import dose_clauses
+from tools.drug_database.names.allergens import without_allergens
+from tools.drug_database.names.overdosage_wording import dose_clauses, told_parts
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, Language
@@ -154,7 +156,7 @@ class _Conversation:
         on_result = pronouns(question).search(question) and not has_uncommon_word(question)
         alike = any(map(_OVERDOSE.search, self.searched)) == any(map(_OVERDOSE.search, functions)) or not self.searched
         before = self.last if on_result else self.topic if alike or refers_back(question) else ""
-        known = tuple(name for name in subjects(self.topic, self.evidence) if not _is_asked_for(name, self.topic))
+        known = _known(self.topic, self.evidence)
         if confirmed := _confirmed(question, self.last, self.answer):
             readings: tuple[str, ...] = (confirmed,)
         elif known and _asks_start(question) and all(name.casefold() in self.report.casefold() for name in known):
@@ -170,19 +172,25 @@ class _Conversation:
         """Add a question with its calls and answer."""
         question, called = without_courtesy(turn.question.strip()), frozenset(one.name for one in turn.outputs)
         tried = tried_readings(self.readings(question, called), turn.outputs)
-        self.last, outputs = chosen_reading(question, [reading for reading, _ in tried], tried)
+        told = tells_allergy(question)
+        # What a patient is allergic to may be answered alone, but the next question goes on with the subject.
+        self.last, outputs = tried[0] if told else chosen_reading(question, [reading for reading, _ in tried], tried)
         found = gather(outputs)
         self.answer, self.result = turn.answer, found.results
         if found.calculations and not (found.searched_documents or found.lookups):
             return
         before, self.topic, self.searched = self.topic, self.last, called
         self.evidence = found if outputs else self.evidence
-        names = subjects(self.last, found)
+        names = _subjects(self.last, found)
+        adds = told or states_more(question) or bool(told_parts(question).usual)
         if names and only_tells(question) and (self.last == question or states_more(question)):
             self.report = _ENDING.sub("", self.last)
         if names:
-            self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
+        if adds and self.subject and self.last != question:
+            self.subject += f", {_ENDING.sub('', question)}" if told else ""
+        elif names:
+            self.subject = ", ".join(names)
         elif not self.subject or (
             _has_subject(question) and not phrases.is_unclear(turn.answer)
             if self.last == question
@@ -236,7 +244,7 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         return (question,)
     if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
         return (f"{_without_lead(question)} ({', '.join(compared)})?",)
-    known = tuple(name for name in subjects(before, evidence) if not _is_asked_for(name, before))
+    known = _known(before, evidence)
     if before and (refers_back(question) or asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
@@ -244,6 +252,17 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         alone = [question] if names_subject(question) else []
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *alone)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
+
+
+def _subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return the medicines that ``before`` is about, without what a patient is allergic to beside them."""
+    rest = without_allergens(before)
+    return subjects(rest if has_uncommon_word(rest) else before, evidence)
+
+
+def _known(before: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return the medicines that ``before`` is about and does not ask for."""
+    return tuple(name for name in _subjects(before, evidence) if not _is_asked_for(name, before))
 
 
 def _is_asked_for(name: str, question: str) -> bool:
