@@ -171,6 +171,10 @@ async def test_the_usual_dose_is_no_clear_answer_after_a_harm_was_told(
             ("Blutung unter Apixaban", "welche Dosis?"),
         ):
             assert (await asker.ask(told, asked)).declined, told
+        later = await asker.ask("lisinopril, lip swelling", "what instead?", "when can I start it?")
+        warned, _, usual = later.plain.partition("lisinopril, dosage:")
+        assert "history of angioedema" in warned
+        assert later.declined or not usual
         assert "give apixaban 5 mg twice daily" in (await asker.ask("apixaban", "dose?")).plain
         migraine = await asker.ask("pt with migraine on propranolol", "max dose?")
         assert not migraine.declined

@@ -318,6 +318,8 @@ def test_a_word_that_is_a_medicine_too_is_one_beside_ordinary_words(typed: str) 
         ("alergia a la penicilina: cefalexina", ": cefalexina"),
         ("statin intolerance, ezetimibe", ", ezetimibe"),
         ("cetirizine for allergic rhinitis with alcohol", "cetirizine for allergic rhinitis with alcohol"),
+        ("pneumonia, penicillin anaphylaxis?", "pneumonia, ?"),
+        ("epinephrine anaphylaxis", "epinephrine anaphylaxis"),
         ("epinephrine anaphylaxis dose on propranolol", "epinephrine anaphylaxis dose on propranolol"),
         ("adverse reactions of amiodarone with digoxin", "adverse reactions of amiodarone with digoxin"),
         ("Is an allergy to be expected with lithium?", "Is an allergy to be expected with lithium?"),

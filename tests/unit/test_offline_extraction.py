@@ -289,13 +289,13 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "haemorrhage on apixaban – intracranial",
             ("apixaban",),
             "when can he go back on it",
-            "when can he go back on apixaban (haemorrhage on apixaban – intracranial)?",
+            "haemorrhage on apixaban – intracranial, when can he go back on it?",
         ),
         (
             "haemorrhage on apixaban (78 years)",
             ("apixaban",),
             "when can he restart it",
-            "when can he restart apixaban (haemorrhage on apixaban, 78 years)?",
+            "haemorrhage on apixaban (78 years), when can he restart it?",
         ),
         ("diarrhoea on metformin", ("metformin",), "does it come as ER?", "does metformin come as ER?"),
         (
@@ -335,6 +335,32 @@ def test_a_dose_after_a_report_is_not_asked_without_what_was_told(first: str) ->
     """The usual dose of the medicine is no answer to a bleed."""
     (reading,) = standalone([Exchange(first, outputs=found("rivaroxaban")), Exchange("dose?")], OFFERED)
     assert reading == f"{first}, dose?"
+
+
+@pytest.mark.parametrize("between", ["what instead?", "contraindications?", "is it common?"])
+@pytest.mark.parametrize("asked", ["dose?", "when can I start it?", "how to start?", "wann anfangen?"])
+def test_what_a_medicine_did_is_kept_until_its_start_is_asked_for(between: str, asked: str) -> None:
+    turns = [Exchange(one, outputs=found("lisinopril")) for one in ("lisinopril, lip swelling", between)]
+    assert standalone([*turns, Exchange(asked)], OFFERED) == (f"lisinopril, lip swelling, {asked}",)
+
+
+@pytest.mark.parametrize("told", ["allergic to penicillin", "penicillin anaphylaxis", "Penicillinallergie"])
+def test_an_allergen_is_told_of_the_patient_and_does_not_become_the_subject(told: str) -> None:
+    turns = [Exchange("pneumonia antibiotics"), Exchange(told, outputs=found("penicillin")), Exchange("for how long?")]
+    assert all(reading.startswith(f"pneumonia antibiotics, {told}") for reading in standalone(turns, OFFERED))
+    alone = [Exchange("penicillin allergy", outputs=found("penicillin")), Exchange("pregnancy?")]
+    assert standalone(alone, OFFERED)[0] == "pregnancy (penicillin)?"
+
+
+def test_a_medicine_that_is_taken_too_does_not_become_the_subject() -> None:
+    turns = [Exchange("pneumonia antibiotics"), Exchange("she takes warfarin", outputs=found("warfarin"))]
+    assert standalone([*turns, Exchange("for how long?")], OFFERED)[1:] == ("pneumonia antibiotics, for how long?",)
+
+
+def test_the_start_of_another_medicine_is_asked_for_without_what_the_first_did() -> None:
+    turns = [Exchange("lisinopril, lip swelling", outputs=found("lisinopril"))]
+    turns.append(Exchange("losartan?", outputs=found("losartan")))
+    assert not any("swelling" in reading for reading in standalone([*turns, Exchange("dose?")], OFFERED))
 
 
 @pytest.mark.parametrize("second", ["jetzt was anderes: Levofloxacin Dosis", "Zu etwas anderem. Levofloxacin Dosis"])

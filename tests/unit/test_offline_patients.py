@@ -163,6 +163,13 @@ def test_what_the_patient_is_allergic_to_is_set_aside_beside_another_medicine(qu
     assert bool(read_question(question, subjects=subjects).present) == allergens
 
 
+def test_an_allergy_told_earlier_is_set_aside_with_the_members_of_the_class() -> None:
+    read = read_question("pneumonia, allergic to penicillin, how long?", newest="how long?")
+    assert {"penicillin", "amoxicillin"} <= frozenset().union(*read.present)
+    assert not {"penicillin", "allergi"} & frozenset().union(*(form for forms in read.forms for form in forms))
+    assert not read_question("pneumonia, no penicillin allergy, how long?", newest="how long?").present
+
+
 def test_another_medicine_is_not_answered_with_statements_on_the_present_one() -> None:
     present = "Zorbistatin is the usual treatment of plaxia."
     other = "In plaxia verapamil is given to adults with a cough."

@@ -10,7 +10,7 @@ from chat_app.offline.extraction.candidates import names_others
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ANSWERS_FROM
+from chat_app.offline.extraction.selection import ANSWERS_FROM, bans_as_told
 
 _CLEARLY: Final = 0.3
 """By so much the first of several quotes scores better than the others to lead the answer."""
@@ -29,8 +29,8 @@ def in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
     """Sort quotes by source and group, the best first, and the rows of a table in its order.
 
     What names only other medicines comes last. A prohibition in the patient's state comes first, then fitting bounds,
-    what is said of the asked group of patients, asked sections that answer or give the doses for a failing organ, then
-    the score.
+    what is said of the asked group of patients, warnings in what was told before a dose was asked for, asked sections
+    that answer or give the doses for a failing organ, then the score.
     """
     placed = {quote.place: quote for quote in quotes}
 
@@ -46,7 +46,8 @@ def in_order(quotes: Sequence[Scored], asked: Question) -> list[Scored]:
         leads = part in asked.sections and (part in ORGAN_DOSES or quote.share >= ANSWERS_FROM)
         others = bool(asked.medicines) and names_others(asked, quote.unit)
         forbids, group = asked.forbids_in_state(quote.unit), quote.features.group
-        return (quote.is_aside, others, group < 0, not forbids, not quote.fits, group <= 0, not leads, -quote.score)
+        on_patient = (group < 0, not forbids, not quote.fits, group <= 0, not bans_as_told(asked, quote))
+        return (quote.is_aside, others, *on_patient, not leads, -quote.score)
 
     ranked = sorted(quotes, key=order)
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))

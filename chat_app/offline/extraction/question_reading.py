@@ -11,6 +11,7 @@ from chat_app.offline.extraction.drug_parts import ASKING, ORGAN_DOSES, asked_se
 from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, numbers_beside
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import WeightedTerm
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.allergens import allergens, without_allergens
 from tools.drug_database.names.name_resolution import known_name
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
@@ -139,13 +140,18 @@ def read_question(
     # Values are left out of a text without ß, but the searches keep it, as do German documents.
     told = {term.term.casefold(): term for term in known}
     stems = _asked_stems(text, told)
+    names, later = _stems_of(subjects), bool(newest) and not label_terms().names_any(newest)
+    beside = _allergens_beside(text, names, told=later)
+    if beside and later:
+        # A later question that names no medicine is not on the allergy: sentences that answer need not speak of that.
+        allergy = term_set(" ".join(allergens(text))).difference(ordered_terms(newest))
+        stems = [stem for stem in stems if stem not in allergy]
 
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    names = _stems_of(subjects)
     another = bool(names) and asks_for_another(newest or text)
-    named, present = ((), names) if another else (names, _allergens_beside(text, names))
+    named, present = ((), names) if another else (names, beside)
     unknown = places(_named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
@@ -177,11 +183,17 @@ def read_question(
     )
 
 
-def _allergens_beside(text: str, named: Collection[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """Return what the patient of a question for another medicine is allergic to; none of a question on an allergy."""
-    asks = ASKS_FOR_MEDICINE.search(without_allergens(text)) is not None
-    found = _stems_of(allergens(text))
-    return tuple(one for one in found if one not in named) if asks or not set(named) <= set(found) else ()
+def _allergens_beside(text: str, named: Collection[frozenset[str]], *, told: bool) -> tuple[frozenset[str], ...]:
+    """Return what the patient is allergic to, with the members of a class; none if the question is on the allergy.
+
+    It is not if the allergy was ``told`` before the question.
+    """
+    known, denied = label_terms(), absence(text).denied
+    names = [name for name in allergens(text) if not term_set(name) <= denied]
+    members = known.members_of({group for name in names for group in known.group_named(name)})
+    found = (*_stems_of(names), *_stems_of(members))
+    beside = told or ASKS_FOR_MEDICINE.search(without_allergens(text)) or not set(named) <= set(_stems_of(names))
+    return tuple(one for one in found if one not in named) if beside else ()
 
 
 def _group_terms(text: str, populations: Collection[Population]) -> frozenset[str]:

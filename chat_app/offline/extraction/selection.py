@@ -101,6 +101,11 @@ def clearly_answers(each: Scored) -> bool:
     return each.is_on_subject and each.share >= ANSWERS_FROM
 
 
+def bans_as_told(question: Question, each: Scored) -> bool:
+    """Return whether a label warns of its medicine in what was told before a dose was asked for."""
+    return each.passage.part in _BANS and not question.told_before.isdisjoint(each.own | each.near)
+
+
 def _warns(question: Question, each: Scored) -> bool:
     """Return whether a label warns of using its medicine in the circumstances of the question's patient."""
     if each.passage.part not in _BANS or each.holds_patient is False:
@@ -157,7 +162,7 @@ def _cautions(question: Question, found: Sequence[Scored]) -> set[int]:
     They are the contraindications that speak of what was told before a dose was asked for. If no unit speaks of what is
     told, they are all warnings, since a label may say it in other words: "bullous pemphigoid" for "blisters".
     """
-    if banned := {each.place for each in found if each.passage.part in _BANS and each.own & question.told_before}:
+    if banned := {each.place for each in found if bans_as_told(question, each)}:
         return banned
     held = frozenset[int]().union(*(each.all_held | each.near for each in found))
     if not held.isdisjoint(question.told_before or question.circumstances):

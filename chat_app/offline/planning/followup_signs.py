@@ -10,12 +10,14 @@ from chat_app.offline.extraction.drug_parts import asked_sections, only_parts, r
 from chat_app.offline.reading.dialogue import ADDED
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.allergens import without_allergens
 from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.names.overdosage_wording import told_parts
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.figures import UNITS
 from tools.language.folding import fold_name
 from tools.language.terms import term, terms
+from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import ORDINARY, is_function_word, is_ordinary, ranks
 from tools.language.vocabulary.patient_values import value_names
@@ -139,6 +141,13 @@ def states_more(question: str) -> bool:
         return False
     said = not _VERBS_OF_PATIENTS.isdisjoint(re.findall(r"[^\W\d_]+", question.lower()))
     return said or _PATIENT.match(question) is not None
+
+
+def tells_allergy(question: str) -> bool:
+    """Return whether ``question`` only tells what the patient before is allergic to: "penicillin anaphylaxis"."""
+    told = f", {question}"
+    rest = without_allergens(told)
+    return rest != told and not (has_uncommon_word(rest) or absence(question).denied)
 
 
 def only_tells(question: str) -> bool:

@@ -28,12 +28,14 @@ from chat_app.offline.planning.followup_signs import (
     is_short,
     is_whole,
     length,
+    may_be_medicine,
     means_before,
     names_subject,
     only_tells,
     pronouns,
     refers_back,
     states_more,
+    tells_allergy,
 )
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.readings import chosen_reading, tried_readings
@@ -43,7 +45,8 @@ from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.overdosage_wording import dose_clauses
+from tools.drug_database.names.allergens import without_allergens
+from tools.drug_database.names.overdosage_wording import dose_clauses, told_parts
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, Language
@@ -89,6 +92,11 @@ _PLACES: Final = (
     ("last", "letzte", "últim"),
 )  # fmt: skip
 _AND: Final[dict[Language, str]] = {"en": " and ", "de": " und ", "es": " y "}
+_STARTS: Final = re.compile(
+    r"\b(?:re)?(?:start|beg[aiu]n|commenc|initiat|introduc|challeng|resum)|\bback on\b|\bagain\b"
+    r"|\b(?:an|ein|wieder|neu)?(?:fang|setz|beginn)|\bwieder\b|\b(?:re)?(?:empez|empiez|inici)|\botra vez\b",
+    re.IGNORECASE,
+)
 _OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 _BRACKETS: Final = re.compile(r"\s*[()]\s*")
@@ -139,6 +147,8 @@ class _Conversation:
     """The last medicines, or the last question that has a subject of its own."""
     compared: tuple[str, ...] = ()
     """The medicines of the last question and of those that it follows up."""
+    report: str = ""
+    """The last words that only told of a patient with a medicine, completed: "GI bleed on rivaroxaban"."""
 
     def readings(self, question: str, functions: Collection[str]) -> tuple[str, ...]:
         """Return the readings of ``question``, for which ``functions`` may be called."""
@@ -146,8 +156,12 @@ class _Conversation:
         on_result = pronouns(question).search(question) and not has_uncommon_word(question)
         alike = any(map(_OVERDOSE.search, self.searched)) == any(map(_OVERDOSE.search, functions)) or not self.searched
         before = self.last if on_result else self.topic if alike or refers_back(question) else ""
+        known = _known(self.topic, self.evidence)
         if confirmed := _confirmed(question, self.last, self.answer):
             readings: tuple[str, ...] = (confirmed,)
+        elif known and _asks_start(question) and all(name.casefold() in self.report.casefold() for name in known):
+            # The dose may be one for what was told, so that no reading without it may answer.
+            readings = (_of_patient(f"{self.report}, {_without_lead(question)}", [], self.topic),)
         else:
             known = Evidence() if on_result and self.result else self.evidence
             readings = _readings(question, before, self.subject, known, self.compared)
@@ -158,17 +172,25 @@ class _Conversation:
         """Add a question with its calls and answer."""
         question, called = without_courtesy(turn.question.strip()), frozenset(one.name for one in turn.outputs)
         tried = tried_readings(self.readings(question, called), turn.outputs)
-        self.last, outputs = chosen_reading(question, [reading for reading, _ in tried], tried)
+        told = tells_allergy(question)
+        # What a patient is allergic to may be answered alone, but the next question goes on with the subject.
+        self.last, outputs = tried[0] if told else chosen_reading(question, [reading for reading, _ in tried], tried)
         found = gather(outputs)
         self.answer, self.result = turn.answer, found.results
         if found.calculations and not (found.searched_documents or found.lookups):
             return
         before, self.topic, self.searched = self.topic, self.last, called
         self.evidence = found if outputs else self.evidence
-        names = subjects(self.last, found)
+        names = _subjects(self.last, found)
+        adds = told or states_more(question) or bool(told_parts(question).usual)
+        if names and only_tells(question) and (self.last == question or states_more(question)):
+            self.report = _ENDING.sub("", self.last)
         if names:
-            self.subject = ", ".join(names)
             self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
+        if adds and self.subject and self.last != question:
+            self.subject += f", {_ENDING.sub('', question)}" if told else ""
+        elif names:
+            self.subject = ", ".join(names)
         elif not self.subject or (
             _has_subject(question) and not phrases.is_unclear(turn.answer)
             if self.last == question
@@ -222,9 +244,7 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
         return (question,)
     if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
         return (f"{_without_lead(question)} ({', '.join(compared)})?",)
-    known = tuple(name for name in subjects(before, evidence) if not _is_asked_for(name, before))
-    if known and _is_dose_after_report(question, before):
-        return (f"{_ENDING.sub('', before)}, {_without_lead(question)}?",)
+    known = _known(before, evidence)
     if before and (refers_back(question) or asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
@@ -234,6 +254,17 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
 
+def _subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return the medicines that ``before`` is about, without what a patient is allergic to beside them."""
+    rest = without_allergens(before)
+    return subjects(rest if has_uncommon_word(rest) else before, evidence)
+
+
+def _known(before: str, evidence: Evidence) -> tuple[str, ...]:
+    """Return the medicines that ``before`` is about and does not ask for."""
+    return tuple(name for name in _subjects(before, evidence) if not _is_asked_for(name, before))
+
+
 def _is_asked_for(name: str, question: str) -> bool:
     """Return whether ``question`` asks which medicine of the class ``name`` to give: "which oral anticoagulant"."""
     asks = r"\b(?:which|what|welche[mnrs]?|was für(?: ein\w*)?|qué|cuál)(?: [\w-]+)?"
@@ -241,15 +272,13 @@ def _is_asked_for(name: str, question: str) -> bool:
     return asked is not None and bool(label_terms().group_named(name))
 
 
-def _is_dose_after_report(question: str, before: str) -> bool:
-    """Return whether ``question`` asks for a dose after words that only tell of a patient: "GI bleed on rivaroxaban".
-
-    The dose may be one for what they tell, so that no reading without them may answer.
-    """
+def _asks_start(question: str) -> bool:
+    """Return whether ``question`` only asks for the dose of a medicine, or how or when it is started."""
     rest = _without_lead(question)
-    only_dose = any(dose_clauses(rest)) and (asks_part(rest) or asks_dose(rest) or length(rest) == 1)
-    of_others = states_more(rest) or value_names(rest) or populations_in(rest)
-    return only_dose and not of_others and only_tells(before)
+    starts = any(dose_clauses(rest)) or "dosage" in asked_sections(rest) or _STARTS.search(rest)
+    alone = asks_part(rest) or asks_dose(rest) or (length(rest) <= MOST_EMPTY_TERMS and not may_be_medicine(rest))
+    of_others = states_more(rest) or value_names(rest) or populations_in(rest) or label_terms().names_any(rest)
+    return bool(starts and alone and not of_others)
 
 
 def _without_lead(question: str) -> str:

@@ -16,6 +16,7 @@ from chat_app.offline.planning.followup_signs import (
     is_short,
     possible_names,
     states_more,
+    tells_allergy,
 )
 from chat_app.offline.planning.medicines_before import BESIDE, IN_PLACE, taken_out
 from tools.drug_database.labels.label_terms import label_terms
@@ -46,7 +47,7 @@ def replaced(before: str, rest: str, known: Sequence[str]) -> str:
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if PREPOSITION.match(rest) else []
     if other_use := _other_use(before, rest):
         kinds.append(other_use)
-    elif is_short(rest) and is_medicine(BESIDE.sub("", rest)) and not states_more(rest):
+    elif is_short(rest) and is_medicine(BESIDE.sub("", rest)) and not (states_more(rest) or tells_allergy(rest)):
         one = sum(not is_ordinary(word) for word in possible_names(rest)) == 1
         kinds += (rf"\b{re.escape(name)}" for name in taken_out(before, rest, known, one=one))
     if denial := _denial(before, rest):

@@ -24,11 +24,15 @@ _BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 """``penicillin allergy``, ``Penicillinallergie``."""
+_TOLD: Final = re.compile(rf"(?<=, )(?P<names>{_WORD})(?P<other>) anaph\w+(?=\W*(?:[,;.?!]|$))", re.IGNORECASE)
+"""``pneumonia, penicillin anaphylaxis``; before other words ("epinephrine anaphylaxis dose") the medicine treats it."""
 
 
 def without_allergens(text: str) -> str:
     """Return ``text`` without the names of allergens."""
-    return _BEFORE.sub(_without_names, _AFTER.sub(_without_names, text))
+    for pattern in (_AFTER, _BEFORE, _TOLD):
+        text = pattern.sub(_without_names, text)
+    return text
 
 
 def allergens(text: str) -> list[str]:
