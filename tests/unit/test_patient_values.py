@@ -43,6 +43,7 @@ CRITERIA = "80 years or older, 60 kg or less, a creatinine of 1.5 mg/dL or highe
         ("79yo 55 kg", f"Halve it with any two of: {CRITERIA}", True),
         ("79yo 55 kg, creatinine 1.1 mg/dl", f"Halve it with any two of: {CRITERIA}", False),
         ("79yo 65 kg", f"Halve it with any two of: {CRITERIA}", False),
+        ("72yo", f"Halve it with any two of: {CRITERIA}", None),
         ("83yo 55 kg", f"Halve it with at least two of: {CRITERIA}", True),
         ("83yo", f"Halve it with at least two of these criteria: {CRITERIA}", True),
         ("83yo", f"Halve it with any one of the following: {CRITERIA}", True),

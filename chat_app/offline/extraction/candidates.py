@@ -115,7 +115,8 @@ def fits_and_misfits(
 ) -> tuple[set[int], set[int]]:
     """Return the places of the candidates with bounds that fit the patient's values, and of those to leave out.
 
-    A candidate fits if it is about an asked medicine, or holds at least half as much of the question as the best one.
+    A candidate fits if it names an asked medicine or its class below the document's title, or, if none is asked, holds
+    at least half as much of the question as the best one.
     Left out are candidates whose bounds exclude the patient, if another one of their passage fits, and all candidates
     with bounds that are about other medicines.
     """
@@ -125,7 +126,10 @@ def fits_and_misfits(
     fitting = {
         each.place
         for each in bounded
-        if each.holds_patient and each.place not in on_other_drugs and held[each.place] >= enough
+        if each.holds_patient
+        and each.place not in on_other_drugs
+        and held[each.place] >= enough
+        and _names_asked(question, each)
     }
     fitting_passages = {id(candidates[place].passage) for place in fitting}
     return fitting, {
@@ -133,6 +137,15 @@ def fits_and_misfits(
         for each in bounded
         if each.place in on_other_drugs or (not each.holds_patient and id(each.passage) in fitting_passages)
     }
+
+
+def _names_asked(question: Question, each: Candidate) -> bool:
+    """Return whether a candidate is of the label of an asked medicine, or names one or its class; True if none is."""
+    if not question.subjects or each.passage.part:
+        return True
+    names = frozenset[int]().union(*map(question.held, question.subjects))
+    stems = question.said_in(f"{each.unit.heading} {with_caption(each.unit)}")
+    return not names.isdisjoint(question.held(stems) | question.nearly_held(stems))
 
 
 def _cells(unit: Unit) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from chat_app.offline.extraction.question import Question
 from tools.language.quotable_units import Unit, term_set
-from tools.language.vocabulary.patient_values import excludes_age, patient_age
+from tools.language.vocabulary.patient_values import excludes_age, is_of_age, patient_age
 from tools.language.vocabulary.populations import HEALTHY, states_in
 
 _PATIENT_COLUMN: Final = re.compile(r"\b(?:groups?|patients?|patientengruppen?|pacientes)\b", re.IGNORECASE)
@@ -33,6 +33,9 @@ def fits_group(question: Question, unit: Unit, section: str) -> float:
     text = f"{unit.heading} {unit.text}"
     named = question.names_group(f"{section} {text}")
     group = 1.0 if named else question.on_group(_EMPHASIZED.sub("", _LISTED.sub("", text)))
+    if is_of_age(question.text, text) is False:
+        # "80 years or older" is not on a patient of 72 years, who is one of the older, too.
+        named, group = False, min(group, 0.0)
     if _AGED.search(question.text) and patient_age(question.text) is None:
         return max(group, 0.0)
     if unit.table and not _PATIENT_COLUMN.search(" ".join(unit.table.header[:1])):

@@ -128,7 +128,7 @@ def _quotes(
     # a section of its label is asked for, the units of this section come first; the warnings if nothing speaks of what
     # the patient has.
     fitting = {each.place for each in ranked if question.subjects and each.fits}
-    leading = _cautions(question, ranked)
+    leading = cautions = _cautions(question, ranked)
     enough = next((each for each in ranked if each.place in fitting | leading), ranked[0]).score - room.worse
     asked = sections_alone(question)
     leading = leading or {each.place for each in ranked if each.passage.part in asked}
@@ -153,6 +153,9 @@ def _quotes(
         chosen.update(group)
         length += sum(one.unit.words for one in group.values())
         added += 1
+    asked_of = [each for each in ranked if each.passage.part in question.sections and not cautions]
+    if question.told_before and not any(each.place in chosen for each in asked_of):
+        chosen.update((one.place, one) for each in asked_of[:1] for one in _together(each, placed))
     return tuple((chosen | _on_patients(question, ranked, chosen, placed, room.words)).values())
 
 

@@ -51,7 +51,8 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
     """Return whether a text, or a table row with a header before each cell, applies to the question's patient.
 
     The result is None if the text gives no bounds for a value of the question. A value on a bound is within it. Where
-    some of several criteria must be met, one is, and others that the question does not tell may be, the text applies.
+    some of several criteria must be met, the text applies if one is and enough others may be; it is None if only others
+    may be.
     """
     text = cells if isinstance(cells, str) else " | ".join(cells)
     given = {
@@ -67,7 +68,9 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
     if found and (some := _SOME_OF.search(text)):
         needed = next((_MORE_THAN_ONE.get(word.lower(), 1) for word in some.groups() if word), 1)
         unknown = sum(bool(_bounds(each, text)) for each in QUANTITIES) - len(found)
-        return any(found) and sum(found) + unknown >= needed
+        if sum(found) + unknown < needed:
+            return False
+        return True if any(found) else None
     suffices = any if _are_alternatives(list(given.values()), text) else all
     return suffices(found) if found else None
 
@@ -97,13 +100,15 @@ def patient_age(text: str) -> float | None:
     return next((value.amount for value in _values(text) if value.quantity is QUANTITIES[0]), None)
 
 
+def is_of_age(question: str, text: str) -> bool | None:
+    """Return whether the age of ``question`` is within the bounds of ``text``; None if one of them states none."""
+    age, bounds = patient_age(question), _bounds(QUANTITIES[0], text)
+    return any(bound.low <= age <= bound.high for bound in bounds) if bounds and age is not None else None
+
+
 def excludes_age(question: str, text: str) -> bool:
     """Return whether ``text`` is on another age than that of ``question``, and has no bounds on other values."""
-    age = patient_age(question)
-    if age is None or any(_bounds(each, text) for each in QUANTITIES[1:]):
-        return False
-    bounds = _bounds(QUANTITIES[0], text)
-    return bool(bounds) and not any(bound.low <= age <= bound.high for bound in bounds)
+    return is_of_age(question, text) is False and not any(_bounds(each, text) for each in QUANTITIES[1:])
 
 
 def gives_values(question: str) -> bool:
