@@ -131,6 +131,11 @@ class Question:
         told = self.circumstances - self.held(section_terms("dosage"))
         return told if told <= self.inherited else frozenset()
 
+    @cached_property
+    def names_before(self) -> bool:
+        """Return whether only earlier questions name the medicines."""
+        return self.held(frozenset[str]().union(*self.medicines)) <= self.inherited
+
     @property
     def asks_time(self) -> bool:
         """Return whether the question asks how often, how long, or after what time."""

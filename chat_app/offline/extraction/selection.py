@@ -102,8 +102,12 @@ def clearly_answers(each: Scored) -> bool:
 
 
 def bans_as_told(question: Question, each: Scored) -> bool:
-    """Return whether a label warns of its medicine in what was told before a dose was asked for."""
-    return each.passage.part in _BANS and not question.told_before.isdisjoint(each.own | each.near)
+    """Return whether a label warns of its medicine in what was told before a dose was asked for.
+
+    A related word counts only if the medicine was told, too: what was told may be what another one was given for.
+    """
+    held = each.own | each.near if question.names_before else each.own
+    return each.passage.part in _BANS and not question.told_before.isdisjoint(held)
 
 
 def _warns(question: Question, each: Scored) -> bool:

@@ -163,8 +163,8 @@ class _Conversation:
             # The dose may be one for what was told, so that no reading without it may answer.
             readings = (_of_patient(f"{self.report}, {_without_lead(question)}", [], self.topic),)
         else:
-            known = Evidence() if on_result and self.result else self.evidence
-            readings = _readings(question, before, self.subject, known, self.compared)
+            found = Evidence() if on_result and self.result else self.evidence
+            readings = _readings(question, before, self.subject, found, self.compared)
             readings = tuple(dict.fromkeys((*_of_answer(question, self.answer), *readings)))
         return readings if on_result else _with_result(readings, question, self.result)
 
@@ -182,7 +182,8 @@ class _Conversation:
         before, self.topic, self.searched = self.topic, self.last, called
         self.evidence = found if outputs else self.evidence
         names = _subjects(self.last, found)
-        adds = told or states_more(question) or bool(told_parts(question).usual)
+        taken = states_more(question) or (PREPOSITION.match(question) and told_parts(question).usual)
+        adds = told or (taken and not label_terms().names_any(without_allergens(self.subject)))
         if names and only_tells(question) and (self.last == question or states_more(question)):
             self.report = _ENDING.sub("", self.last)
         if names:
