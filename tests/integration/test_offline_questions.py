@@ -181,3 +181,17 @@ async def test_the_usual_dose_is_no_clear_answer_after_a_harm_was_told(
         assert "For migraine prevention start propranolol" in migraine.plain.partition("hypertension")[0]
     finally:
         await asker.aclose()
+
+
+async def test_a_short_follow_up_is_not_clearly_answered_from_another_subject(
+    library: GuidelineLibrary, drugs: DrugDatabase, server: str
+) -> None:
+    """A follow-up that is the title of another guideline changes the subject; one on the subject is answered."""
+    asker = Asker(server, ToolManager(everyday_tools(library, drugs)))
+    try:
+        for first, then in (("HbA1c target", "frail?"), ("asthma controller", "frail?")):
+            assert (await asker.ask(first, then)).declined, first
+        for first, then in (("AF anticoagulation", "falls?"), ("asthma controller", "hypertension?")):
+            assert not (await asker.ask(first, then)).declined, first
+    finally:
+        await asker.aclose()

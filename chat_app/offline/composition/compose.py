@@ -239,6 +239,21 @@ def is_answered(question: str, evidence: Evidence, *, newest: str, on: Sequence[
     return found.answers and not all(others)
 
 
+def is_apart(question: str, evidence: Evidence, *, first: str, of: Evidence) -> bool:
+    """Return whether ``question`` is one term, and what answers it has nothing of the questions before.
+
+    A term is clearly answered wherever it occurs. Only in a title it is the subject, and the question a new one.
+    ``first`` is the question completed from those before, and ``of`` is the evidence for it.
+    """
+    asked, labels = _read(question, evidence, question)
+    whole, _ = _read(first, of, newest=question)
+    if len(asked.forms) > 1 or not whole.inherited:
+        return False
+    found = [quote for quote in selected(asked, labels, evidence, "en").quotes if clearly_answers(quote)]
+    held = (whole.held(whole.said_in(quote.above, quote.unit.text)) for quote in found)
+    return bool(found) and not any(quote.headed for quote in found) and all(map(whole.inherited.isdisjoint, held))
+
+
 def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
     """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count."""
     asked, labels = _read(question, evidence, newest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_app.offline.composition.compose import is_answered, share_of_newest
+from chat_app.offline.composition.compose import is_answered, is_apart, share_of_newest
 from chat_app.offline.extraction.question_reading import asks_for_another, medicines_in
 from chat_app.offline.planning.followup_signs import is_everyday
 from chat_app.offline.planning.medicines_before import subjects
@@ -35,12 +35,23 @@ def chosen_reading(question: str, readings: Sequence[str], tried: Sequence[Tried
     """
     if len(readings) == 1:
         return tried[0]
+    apart = [each for each in tried[1:] if each[0] == question and each[1] and _is_apart(each, tried[0])]
     for reading, outputs in tried:
-        if not outputs or _is_answered(reading, gather(outputs), question, readings):
+        if not outputs or (
+            (reading, outputs) not in apart and _is_answered(reading, gather(outputs), question, readings)
+        ):
             return reading, outputs
     untried = readings[readings.index(tried[-1][0]) + 1 :]
-    on_it = [each for each in tried if not _left_out(each[0], question, readings)]
+    on_it = [each for each in tried if each not in apart and not _left_out(each[0], question, readings)]
     return (untried[0], []) if untried else _closest(question, on_it or tried)
+
+
+def _is_apart(alone: Tried, first: Tried) -> bool:
+    """Return whether the answer to the last words ``alone`` has nothing of the ``first`` reading, and its own subject.
+
+    "Frail?" after "HbA1c target" is no question on anticoagulants.
+    """
+    return is_apart(alone[0], gather(alone[1]), first=first[0], of=gather(first[1]))
 
 
 def _is_answered(reading: str, evidence: Evidence, question: str, readings: Sequence[str]) -> bool:
