@@ -142,10 +142,7 @@ def read_question(
     stems = _asked_stems(text, told)
     names, later = _stems_of(subjects), bool(newest) and not label_terms().names_any(newest)
     beside = _allergens_beside(text, names, told=later)
-    if beside and later:
-        # A later question that names no medicine is not on the allergy: sentences that answer need not speak of that.
-        allergy = term_set(" ".join(allergens(text))).difference(ordered_terms(newest))
-        stems = [stem for stem in stems if stem not in allergy]
+    stems = _without_allergy(stems, text, newest) if beside and later else stems
 
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
@@ -194,6 +191,12 @@ def _allergens_beside(text: str, named: Collection[frozenset[str]], *, told: boo
     found = (*_stems_of(names), *_stems_of(members))
     beside = told or ASKS_FOR_MEDICINE.search(without_allergens(text)) or not set(named) <= set(_stems_of(names))
     return tuple(one for one in found if one not in named) if beside else ()
+
+
+def _without_allergy(stems: Sequence[str], text: str, newest: str) -> list[str]:
+    """Return ``stems`` without the allergens that ``newest``, which names no medicine, does not ask about."""
+    allergy = term_set(" ".join(allergens(text))).difference(ordered_terms(newest))
+    return [stem for stem in stems if stem not in allergy]
 
 
 def _group_terms(text: str, populations: Collection[Population]) -> frozenset[str]:

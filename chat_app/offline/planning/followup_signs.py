@@ -144,14 +144,14 @@ def states_more(question: str) -> bool:
 
 
 def tells_allergy(question: str) -> bool:
-    """Return whether ``question`` only tells what the patient before is allergic to: "penicillin anaphylaxis"."""
+    """Return whether ``question`` only states an allergy of the patient: "penicillin anaphylaxis"."""
     told = f", {question}"
     rest = without_allergens(told)
     return rest != told and not (has_uncommon_word(rest) or absence(question).denied)
 
 
 def only_tells(question: str) -> bool:
-    """Return whether ``question`` asks nothing, and only tells of a patient: "GI bleed on rivaroxaban"."""
+    """Return whether ``question`` only describes a patient and asks nothing: "GI bleed on rivaroxaban"."""
     if "?" in question or _ASKING.search(question):
         return False
     asks = asked_sections(question) or record_parts(question) or _DOSE.search(question)

@@ -160,7 +160,7 @@ class _Conversation:
         if confirmed := _confirmed(question, self.last, self.answer):
             readings: tuple[str, ...] = (confirmed,)
         elif known and _asks_start(question) and all(name.casefold() in self.report.casefold() for name in known):
-            # The dose may be one for what was told, so that no reading without it may answer.
+            # The dose may be one of a treatment for the reported event, so the event stays in the question.
             readings = (_of_patient(f"{self.report}, {_without_lead(question)}", [], self.topic),)
         else:
             found = Evidence() if on_result and self.result else self.evidence
@@ -173,7 +173,7 @@ class _Conversation:
         question, called = without_courtesy(turn.question.strip()), frozenset(one.name for one in turn.outputs)
         tried = tried_readings(self.readings(question, called), turn.outputs)
         told = tells_allergy(question)
-        # What a patient is allergic to may be answered alone, but the next question goes on with the subject.
+        # A stated allergy does not change the subject of the conversation.
         self.last, outputs = tried[0] if told else chosen_reading(question, [reading for reading, _ in tried], tried)
         found = gather(outputs)
         self.answer, self.result = turn.answer, found.results

@@ -49,7 +49,7 @@ class Database:
         return number
 
     async def purge(self) -> None:
-        """Remove deleted rows from the file for good: their words in the index, and the write-ahead log."""
+        """Erase deleted rows from the file, their words in the index and the write-ahead log."""
         # Only the merge of all segments removes the words: ``secure_delete`` does not reach into them.
         await self.write("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')")
         await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from tools.language.figures import ABOVE, BELOW, fold, with_decimal_points
+from tools.language.figures import ABOVE, BELOW, COUNTS, fold, with_decimal_points
 from tools.language.vocabulary.measured_quantities import JOINED, NUMBER, QUANTITIES, MeasuredQuantity, Range, Value
 from tools.language.vocabulary.unmarked_ages import unmarked_ages
 
@@ -31,18 +31,7 @@ _SOME_OF: Final = re.compile(
     re.IGNORECASE,
 )
 """Before criteria of which only some must be met: "at least two of the following"."""
-_MORE_THAN_ONE: Final = {
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "2": 2,
-    "3": 3,
-    "4": 4,
-    "zwei": 2,
-    "drei": 3,
-    "dos": 2,
-    "tres": 3,
-}
+_COUNTS: Final = COUNTS | {"zwei": 2, "drei": 3, "dos": 2, "tres": 3} | {str(count): count for count in range(1, 5)}
 _OR: Final = re.compile(r"^[^.;|]{0,25}\b(?:or|oder|o)\b[^.;|]{0,25}$")
 _AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 
@@ -66,7 +55,7 @@ def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
         for value, bounds in given.items()
     ]
     if found and (some := _SOME_OF.search(text)):
-        needed = next((_MORE_THAN_ONE.get(word.lower(), 1) for word in some.groups() if word), 1)
+        needed = next((_COUNTS.get(word.lower(), 1) for word in some.groups() if word), 1)
         unknown = sum(bool(_bounds(each, text)) for each in QUANTITIES) - len(found)
         if sum(found) + unknown < needed:
             return False
