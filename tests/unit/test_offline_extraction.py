@@ -19,7 +19,7 @@ from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
 from chat_app.offline.planning.calls import comparison, plan
-from chat_app.offline.planning.followups import standalone
+from chat_app.offline.planning.conversation import standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines
 from chat_app.offline.planning.small_talk import changes_subject, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline import phrases
@@ -31,22 +30,16 @@ from chat_app.offline.planning.followup_signs import (
     may_be_medicine,
     means_before,
     names_subject,
-    only_tells,
     pronouns,
     refers_back,
     states_more,
-    tells_allergy,
 )
 from chat_app.offline.planning.medicines_before import subjects
-from chat_app.offline.planning.readings import chosen_reading, tried_readings
 from chat_app.offline.planning.replacements import replaced
-from chat_app.offline.planning.small_talk import changes_subject, small_talk, without_courtesy
-from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
-from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.allergens import without_allergens
-from tools.drug_database.names.overdosage_wording import dose_clauses, told_parts
+from tools.drug_database.names.overdosage_wording import dose_clauses
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, Language
@@ -97,130 +90,23 @@ _STARTS: Final = re.compile(
     r"|\b(?:an|ein|wieder|neu)?(?:fang|setz|beginn)|\bwieder\b|\b(?:re)?(?:empez|empiez|inici)|\botra vez\b",
     re.IGNORECASE,
 )
-_OVERDOSE: Final = re.compile("overdos", re.IGNORECASE)
-_ENDING: Final = re.compile(r"[\s?.!]+$")
+ENDING: Final = re.compile(r"[\s?.!]+$")
 _BRACKETS: Final = re.compile(r"\s*[()]\s*")
 _THE_PATIENT: Final = re.compile(r"\b(?:s?he|him|hers?|his|(?-i:er|sie|ihm|ihn|ihr))\b", re.IGNORECASE)
 """The patient beside a pronoun for a medicine; ER is a form."""
 
 
-def since_last_subject(turns: Sequence[Exchange]) -> Sequence[Exchange]:
-    """Return the ``turns`` since the last one that says it is on another patient or subject."""
-    anew = [at for at, turn in enumerate(turns) if changes_subject(turn.question)]
-    return turns[anew[-1] :] if anew else turns
-
-
-def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str, ...]:
-    """Return the last question of a conversation as one that can be searched for without the others.
-
-    The result has the readings to try in turn: the question completed from the one before, the question on the subject
-    of the conversation, and, if it may be meant so, the question as it is. ``offered`` names the functions declared for
-    the question. A question that does not refer back is not completed if only one of the two is about an overdose, by
-    the functions searched for it.
-    """
-    if not turns:
-        return ("",)
-    conversation = _Conversation()
-    for turn in turns[:-1]:
-        if not (library_question(turn.question) or small_talk(turn.question)):
-            conversation.add(turn)
-    return conversation.readings(without_courtesy(turns[-1].question.strip()), offered)
-
-
-@dataclass
-class _Conversation:
-    """The questions so far, as far as a follow-up may refer to them."""
-
-    last: str = ""
-    """The last question, completed."""
-    answer: str = ""
-    """The answer to it."""
-    result: str = ""
-    """The results of its calculations."""
-    topic: str = ""
-    """The last question that was searched for, completed."""
-    searched: frozenset[str] = frozenset()
-    """The functions that were called for the topic."""
-    evidence: Evidence = field(default_factory=Evidence)
-    """The evidence that they returned."""
-    subject: str = ""
-    """The last medicines, or the last question that has a subject of its own."""
-    compared: tuple[str, ...] = ()
-    """The medicines of the last question and of those that it follows up."""
-    report: str = ""
-    """The last words that only told of a patient with a medicine, completed: "GI bleed on rivaroxaban"."""
-
-    def readings(self, question: str, functions: Collection[str]) -> tuple[str, ...]:
-        """Return the readings of ``question``, for which ``functions`` may be called."""
-        # A follow-up of everyday words with a pronoun may ask about the result of a calculation.
-        on_result = pronouns(question).search(question) and not has_uncommon_word(question)
-        alike = any(map(_OVERDOSE.search, self.searched)) == any(map(_OVERDOSE.search, functions)) or not self.searched
-        before = self.last if on_result else self.topic if alike or refers_back(question) else ""
-        known = _known(self.topic, self.evidence)
-        if confirmed := _confirmed(question, self.last, self.answer):
-            readings: tuple[str, ...] = (confirmed,)
-        elif known and _asks_start(question) and all(name.casefold() in self.report.casefold() for name in known):
-            # The dose may be one of a treatment for the reported event, so the event stays in the question.
-            readings = (_of_patient(f"{self.report}, {_without_lead(question)}", [], self.topic),)
-        else:
-            found = Evidence() if on_result and self.result else self.evidence
-            readings = _readings(question, before, self.subject, found, self.compared)
-            readings = tuple(dict.fromkeys((*_of_answer(question, self.answer), *readings)))
-        return readings if on_result else _with_result(readings, question, self.result)
-
-    def add(self, turn: Exchange) -> None:
-        """Add a question with its calls and answer."""
-        question, called = without_courtesy(turn.question.strip()), frozenset(one.name for one in turn.outputs)
-        tried = tried_readings(self.readings(question, called), turn.outputs)
-        told = tells_allergy(question)
-        # A stated allergy does not change the subject of the conversation.
-        self.last, outputs = tried[0] if told else chosen_reading(question, [reading for reading, _ in tried], tried)
-        found = gather(outputs)
-        self.answer, self.result = turn.answer, found.results
-        if found.calculations and not (found.searched_documents or found.lookups):
-            return
-        before, self.topic, self.searched = self.topic, self.last, called
-        self.evidence = found if outputs else self.evidence
-        names = _subjects(self.last, found)
-        taken = states_more(question) or (PREPOSITION.match(question) and told_parts(question).usual)
-        adds = told or (taken and not label_terms().names_any(without_allergens(self.subject)))
-        if names and only_tells(question) and (self.last == question or states_more(question)):
-            self.report = _ENDING.sub("", self.last)
-        if names:
-            self.compared = names if self.last == question else tuple(dict.fromkeys((*self.compared, *names)))
-        if adds and self.subject and self.last != question:
-            self.subject += f", {_ENDING.sub('', question)}" if told else ""
-        elif names:
-            self.subject = ", ".join(names)
-        elif not self.subject or (
-            _has_subject(question) and not phrases.is_unclear(turn.answer)
-            if self.last == question
-            else self._is_replaced(before, self.last)
-        ):
-            self.subject = _ENDING.sub("", self.last)
-
-    def _is_replaced(self, before: str, completed: str) -> bool:
-        """Return whether other words took the place of the subject of the question ``before``."""
-        subject = set(terms(self.subject))
-        return subject.isdisjoint(terms(completed)) and not subject.isdisjoint(terms(before))
-
-
-def _has_subject(question: str) -> bool:
-    """Return whether ``question`` says enough to be the subject of those after it."""
-    return length(question) > MOST_EMPTY_TERMS and has_uncommon_word(question)
-
-
-def _confirmed(question: str, before: str, answer: str) -> str:
+def confirmed_question(question: str, before: str, answer: str) -> str:
     """Return the question before with the name that "Did you mean ...?" offered, if ``question`` accepts it."""
     offered = _OFFER.search(answer)
     names = re.split(r", | (?:or|oder|o) ", offered[offered.lastindex or 0]) if offered else []
-    said = re.sub(r"^(?:yes|ja|sí)\W+", "", _ENDING.sub("", question).lower())
+    said = re.sub(r"^(?:yes|ja|sí)\W+", "", ENDING.sub("", question).lower())
     chosen = next((name for name in names if name.lower() == said), names[0] if names and _YES.match(question) else "")
     misspelt = difflib.get_close_matches(chosen.lower(), re.findall(r"[\w-]+", before.lower()), n=1) if chosen else []
     return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if misspelt else ""
 
 
-def _of_answer(question: str, answer: str) -> list[str]:
+def named_by_place(question: str, answer: str) -> list[str]:
     """Return ``question`` with the name of the medicine that it means by its place in ``answer``; empty if none."""
     listed = None if phrases.is_unclear(answer) else _LISTED.search(question)
     if listed is None:
@@ -232,10 +118,12 @@ def _of_answer(question: str, answer: str) -> list[str]:
     said = next(filter(None, listed.groups())).lower()
     place = next(at for at, words in enumerate(_PLACES) if said in words)
     chosen = names[-1:] if place == len(_PLACES) - 1 else names[place : place + 1]
-    return [f"{_ENDING.sub('', _LISTED.sub(name, question, count=1))}?" for _, name in chosen]
+    return [f"{ENDING.sub('', _LISTED.sub(name, question, count=1))}?" for _, name in chosen]
 
 
-def _readings(question: str, before: str, subject: str, evidence: Evidence, compared: Sequence[str]) -> tuple[str, ...]:
+def readings_of(
+    question: str, before: str, subject: str, evidence: Evidence, compared: Sequence[str]
+) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both if it may be meant either way.
 
     A longer one is read as it is first, then on the ``subject``. One that names no subject is no question of its own.
@@ -244,8 +132,8 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
     if library_question(question):
         return (question,)
     if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
-        return (f"{_without_lead(question)} ({', '.join(compared)})?",)
-    known = _known(before, evidence)
+        return (f"{without_lead(question)} ({', '.join(compared)})?",)
+    known = known_medicines(before, evidence)
     if before and (refers_back(question) or asks_part(question)):
         return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
     own = is_whole(question)
@@ -255,15 +143,15 @@ def _readings(question: str, before: str, subject: str, evidence: Evidence, comp
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
 
-def _subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
+def subjects_of(before: str, evidence: Evidence) -> tuple[str, ...]:
     """Return the medicines that ``before`` is about, without what a patient is allergic to beside them."""
     rest = without_allergens(before)
     return subjects(rest if has_uncommon_word(rest) else before, evidence)
 
 
-def _known(before: str, evidence: Evidence) -> tuple[str, ...]:
+def known_medicines(before: str, evidence: Evidence) -> tuple[str, ...]:
     """Return the medicines that ``before`` is about and does not ask for."""
-    return tuple(name for name in _subjects(before, evidence) if not _is_asked_for(name, before))
+    return tuple(name for name in subjects_of(before, evidence) if not _is_asked_for(name, before))
 
 
 def _is_asked_for(name: str, question: str) -> bool:
@@ -273,28 +161,28 @@ def _is_asked_for(name: str, question: str) -> bool:
     return asked is not None and bool(label_terms().group_named(name))
 
 
-def _asks_start(question: str) -> bool:
+def asks_start(question: str) -> bool:
     """Return whether ``question`` only asks for the dose of a medicine, or how or when it is started."""
-    rest = _without_lead(question)
+    rest = without_lead(question)
     starts = any(dose_clauses(rest)) or "dosage" in asked_sections(rest) or _STARTS.search(rest)
     alone = asks_part(rest) or asks_dose(rest) or (length(rest) <= MOST_EMPTY_TERMS and not may_be_medicine(rest))
     of_others = states_more(rest) or value_names(rest) or populations_in(rest) or label_terms().names_any(rest)
     return bool(starts and alone and not of_others)
 
 
-def _without_lead(question: str) -> str:
+def without_lead(question: str) -> str:
     """Return ``question`` without the words that lead in, such as "and what about", and without its last marks."""
-    return _ENDING.sub("", LEAD.sub("", question))
+    return ENDING.sub("", LEAD.sub("", question))
 
 
 def _of_subject(question: str, subject: str) -> list[str]:
     """Return the reading of ``question`` that takes only the ``subject`` from the questions before."""
-    rest = _without_lead(question)
+    rest = without_lead(question)
     own = not rest or means_before(rest) or label_terms().names_any(rest)
     return [] if own or not subject else [f"{subject}, {rest}?"]
 
 
-def _with_result(readings: tuple[str, ...], question: str, result: str) -> tuple[str, ...]:
+def with_result(readings: tuple[str, ...], question: str, result: str) -> tuple[str, ...]:
     """Add the ``result`` of the calculation before if ``question`` is on the same patient; both readings if unsure."""
     goes_on = readings[0] != question or refers_back(question)
     own = is_whole(question)
@@ -305,8 +193,8 @@ def _with_result(readings: tuple[str, ...], question: str, result: str) -> tuple
 
 
 def _completed(question: str, before: str, known: Sequence[str]) -> str:
-    rest = _without_lead(question)
-    before = _ENDING.sub("", before)
+    rest = without_lead(question)
+    before = ENDING.sub("", before)
     if means_before(rest) and not (known and _STATE.search(question)):
         if known:
             asked = pronouns(rest).sub(_AND[language_of(rest, before)].join(known), rest, count=1)
@@ -314,11 +202,11 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
             narrowed = asked_sections(rest) or populations_in(rest) or not _THE_PATIENT.search(rest)
             told = re.sub(rf"\b(?:{'|'.join(map(re.escape, known))})\b", "", before)
             if narrowed or not terms(told) or only_parts(told):
-                return _of_patient(asked, [], before)
+                return of_patient(asked, [], before)
             return f"{asked} ({_BRACKETS.sub(', ', before).strip(', ')})?"
         return f"{before}?" if before.casefold().startswith(rest.casefold()) else f"{rest} ({before})?"
     if known and not states_more(rest) and (asks_part(rest) or asks_dose(rest)):
-        return _of_patient(rest, [" ".join([", ".join(known), *form_words(before)])], before)
+        return of_patient(rest, [" ".join([", ".join(known), *form_words(before)])], before)
     renewed = with_new_kinds(with_new_values(before, rest), rest)
     words = [term for term in terms(rest) if not term.isdecimal()]
     if renewed != before and len(terms(value_names(rest))) + 1 >= len(words):
@@ -329,7 +217,7 @@ def _completed(question: str, before: str, known: Sequence[str]) -> str:
     return f"{before}{' ' if PREPOSITION.match(rest) else ', '}{rest}?" if rest else before
 
 
-def _of_patient(asked: str, names: Sequence[str], before: str) -> str:
+def of_patient(asked: str, names: Sequence[str], before: str) -> str:
     """Return ``asked`` with ``names``, and with the patient's values and groups that only ``before`` tells."""
     groups = () if populations_in(asked) else populations_in(before)
     values = other_values(before, asked)
