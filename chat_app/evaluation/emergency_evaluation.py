@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chat_app.evaluation.question_files import read_rows
-from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
+from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model, is_emergency
 from chat_app.safety.emergency_features import DATA
 from tools.types import Frozen
 
@@ -61,7 +61,7 @@ class EmergencyReport(EmergencyFigures):
 
 def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
     """Judge every example with the shipped classifiers."""
-    alarms = emergency_model().recognises
+    alarms = is_emergency
     groups = dict.fromkeys(one.group for one in examples)
     return EmergencyReport(
         **_figures("all", examples).model_dump(),
@@ -72,7 +72,7 @@ def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
 
 
 def _figures(group: str, examples: Sequence[JudgedQuestion]) -> EmergencyFigures:
-    alarms, exposures = emergency_model().recognises, emergency_model(EXPOSURE).recognises
+    alarms, exposures = is_emergency, emergency_model(EXPOSURE).recognises
     return EmergencyFigures(
         group=group,
         emergencies=sum(one.emergency for one in examples),

@@ -15,6 +15,7 @@ from tools.drug_database.names.foreign_names import international_key, internati
 from tools.drug_database.names.overdosage_wording import may_be_one_dose, tells_of_taking
 from tools.language.figures import LATIN_COUNTS, UNITS
 from tools.language.folding import fold_name
+from tools.language.vocabulary.patient_values import critical_values
 
 DATA: Final = Path(__file__).parent / "data"
 NAMES: Final = DATA / "medicine_names.txt"
@@ -35,6 +36,7 @@ _SHORTEST_REST: Final = 4
 _MAGNITUDES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10_000)
 """Bounds between which numbers count as the same: a pulse of 34 is not one of 54."""
 _TENFOLD: Final = "#tenfold"
+_VALUES: Final = {True: "#critical", False: "#measured", None: "#bound"}
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _ONCE: Final = frozenset(name for name, count in LATIN_COUNTS.items() if count == 1)
 _UNITS: Final = frozenset(name for name, (kind, _) in UNITS.items() if kind in {"mass", "volume", "activity"})
@@ -45,8 +47,9 @@ def features(text: str) -> frozenset[str]:
     """Return the shortened words of ``text``, its pairs of adjacent ones and its letter sequences.
 
     Of a number only its magnitude counts, or that it may be a year, which tells of the past; of a medicine's name only
-    that it is one. Of two adjacent numbers it counts whether one is ten or a hundred times the other. The "od" of a
-    prescription ("5 mg od") counts as "bd", another frequency; elsewhere, and behind a large amount, it is an overdose.
+    that it is one. Of two adjacent numbers it counts whether one is ten or a hundred times the other, and of measured
+    values, such as a pulse, whether they are critical. The "od" of a prescription ("5 mg od") counts as "bd", another
+    frequency; elsewhere, and behind a large amount, it is an overdose.
     """
     tokens = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
     found = _with_frequencies([part for one in tokens for part in _without_name(one)])
@@ -54,7 +57,8 @@ def features(text: str) -> frozenset[str]:
     sequences = (sequence for one in found if len(one) >= _LETTERS and one[0].isalpha() for sequence in _sequences(one))
     numbers = [_value(one) for one in found if one[0].isdecimal()]
     tenfold = [_TENFOLD for one, other in pairwise(numbers) if _is_tenfold(one, other)]
-    return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences, *tenfold))
+    values = [_VALUES[critical] for critical in critical_values(text)]
+    return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences, *tenfold, *values))
 
 
 def _with_frequencies(words: list[str]) -> list[str]:

@@ -29,7 +29,7 @@ NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Ca
 MOST_ALARMS = {
     "unseen": 0.005,
     "three languages": 0.005,
-    "contrasts": 0.06,
+    "contrasts": 0.065,
     "independent": 0.025,
     "ward and home": 0.005,
     "clinicians": 0.065,
@@ -49,9 +49,10 @@ MOST_ALARMS = {
     "follow-ups, complaints and guideline questions": 0.005,
     "complaints": 0.03,
     "shorthand": 0.005,
+    "values": 0.025,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
-LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92, "shorthand": 0.94}
+LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92, "shorthand": 0.94, "values": 0.8}
 """Share of the emergencies of a group that must be recognised; 0.95 for other groups."""
 
 

@@ -10,6 +10,7 @@ from chat_app.offline.extraction.selection import select
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from tools.language.vocabulary.patient_values import (
     abnormal_values,
+    critical_values,
     fits_patient,
     patient_age,
     with_new_values,
@@ -349,3 +350,28 @@ def test_a_number_without_years_is_an_age_only_where_it_can_be_nothing_else(ques
 
 def test_an_unmarked_age_is_replaced_by_a_new_one() -> None:
     assert with_new_values("zorbium, restless, 88", "what if he is 92?") == "zorbium, restless, 92"
+
+
+@pytest.mark.parametrize(
+    ("text", "critical"),
+    [
+        ("K 6.8 ECG changes", [True]),
+        ("hyperkalaemia of 6,8", [True]),
+        ("K 5.4 on ramipril", [False]),
+        ("treat at K above 6.5?", [None]),
+        ("GCS 13 after a fall", [True]),
+        ("GCS 15", [False]),
+        ("pH 6.98, lactate 11", [True, True]),
+        ("MAP 48 on noradrenaline", [True]),
+        ("temperature 34.1", [True]),
+        ("sats 84 on 15 L", [True]),
+        ("glucose 3.6 mmol/l", [False]),
+        ("amlodipine 5 mg", []),
+    ],
+)
+def test_a_value_may_be_critical(text: str, critical: list[bool | None]) -> None:
+    assert critical_values(text) == critical
+
+
+def test_kidney_function_is_a_filtration_rate() -> None:
+    assert fits_patient("metformin, kidney function 27", "Contraindicated when eGFR is below 30 mL/min.") is True

@@ -71,6 +71,7 @@ class MeasuredQuantity:
         periods: Patterns for the periods in which a question may state the value, with their factors to the first unit.
         not_after: A lookbehind for words that a bound must not follow.
         called: Ranges of adults' values in the first unit, each with the name of the state; None for no upper end.
+        critical: Ranges of adults' values that may be an immediate danger to life.
         bounds: Whether bounds in a text tell to whom it applies. Bounds of a blood pressure are goals.
         staged: Patterns for a stage that tells the range of the value; ``<stage>`` stands for one of ``stages``.
         stages: The ranges of the stages in the first unit.
@@ -80,11 +81,12 @@ class MeasuredQuantity:
         self, names: str, units: dict[str, float], plausible: tuple[float, float], *,
         exact: bool = False, alone: bool = False, asked: Sequence[str] = (), words: Mapping[str, str] = _NONE,
         periods: Sequence[tuple[str, float]] = (), not_after: str = "",
-        called: Sequence[tuple[float, float | None, str]] = (), bounds: bool = True, staged: Sequence[str] = (),
+        called: Sequence[tuple[float, float | None, str]] = (), critical: Sequence[tuple[float, float | None]] = (),
+        bounds: bool = True, staged: Sequence[str] = (),
         stages: Mapping[str, tuple[float, float]] = _NO_STAGES,
     ) -> None:  # fmt: skip
         self.units = {name: factor for unit, factor in units.items() for name in ([unit] if exact else spellings(unit))}
-        self.plausible, self.alone, self.called = plausible, alone, called
+        self.plausible, self.alone, self.called, self.critical = plausible, alone, called, critical
         self.has_bounds = bounds
         unit = rf"(?:{any_spelling(self.units)})(?![a-z/])" if units else r"(?!)"
         named = rf"\b(?:{names})"

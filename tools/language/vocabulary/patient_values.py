@@ -14,6 +14,7 @@ from tools.language.vocabulary.measured_quantities import JOINED, NUMBER, QUANTI
 from tools.language.vocabulary.unmarked_ages import unmarked_ages
 
 _BOUND_BEFORE: Final = re.compile(rf"(?:{BELOW}|{ABOVE}) ?$", re.IGNORECASE)
+_BOUND_START: Final = re.compile(rf"(?:{BELOW}|{ABOVE}) ", re.IGNORECASE)
 _NUMBER_ALONE: Final = re.compile(
     r"\W*(?:(?:and|at|of|if|when|it(?:['’]?s)?|is|was|were|drops?|falls?|fell|rises?|rose|goes|went|gets|down|up|to|now|only|with"
     rf"|bei|mit|und) )*(?P<bound>(?:(?:{BELOW}|{ABOVE}) ?)?{NUMBER})(?: (?:though|then|now|instead))?\W*"
@@ -160,10 +161,24 @@ def abnormal_values(question: str) -> list[tuple[str, str]]:
     return [one for one in dict.fromkeys(found) if one[0]]
 
 
+def critical_values(text: str) -> list[bool | None]:
+    """Return for each measured value of ``text`` whether it is in a critical range; None for a bound ("above 6.5")."""
+    folded = _folded(text)
+    found = [value for each in QUANTITIES if each.critical and (value := each.value_in(folded))]
+    return [None if _BOUND_START.match(value.said) else _is_critical(value) for value in found]
+
+
+def _is_critical(value: Value) -> bool:
+    return any(_is_within(value, low, high) for low, high in value.quantity.critical)
+
+
 def _states(value: Value) -> list[str]:
     """Return the states that a value outside the reference range indicates."""
-    called = value.quantity.called
-    return [name for low, high, name in called if low <= value.amount < (math.inf if high is None else high)]
+    return [name for low, high, name in value.quantity.called if _is_within(value, low, high)]
+
+
+def _is_within(value: Value, low: float, high: float | None) -> bool:
+    return low <= value.amount < (math.inf if high is None else high)
 
 
 @lru_cache(maxsize=256)
