@@ -15,8 +15,8 @@ from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.planning.calls import comparison, kind_of_function, plan
-from chat_app.offline.planning.conversation import since_last_subject, standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines
+from chat_app.offline.planning.prior_turns import since_last_subject, standalone
 from chat_app.offline.planning.readings import chosen_reading, goes_on, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges

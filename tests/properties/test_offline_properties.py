@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from chat_app.offline.composition.compose import compose
-from chat_app.offline.planning.conversation import standalone
+from chat_app.offline.planning.prior_turns import standalone
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema

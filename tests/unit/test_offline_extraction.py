@@ -19,11 +19,11 @@ from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
 from chat_app.offline.planning.calls import comparison, plan
-from chat_app.offline.planning.conversation import standalone
 from chat_app.offline.planning.medicines_before import replaced_medicines
+from chat_app.offline.planning.prior_turns import standalone
 from chat_app.offline.planning.small_talk import changes_subject, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.reading.tool_outputs import gather
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.model import Answer, ModelInput
@@ -350,6 +350,54 @@ def test_an_allergen_is_told_of_the_patient_and_does_not_become_the_subject(told
     assert all(reading.startswith(f"pneumonia antibiotics, {told}") for reading in standalone(turns, OFFERED))
     alone = [Exchange("penicillin allergy", outputs=found("penicillin")), Exchange("pregnancy?")]
     assert standalone(alone, OFFERED)[0] == "pregnancy (penicillin)?"
+
+
+@pytest.mark.parametrize(
+    ("first", "asked", "disease"),
+    [
+        ("CAP, amoxicillin dose?", "how long for?", "CAP, how long for?"),
+        ("CAP, going home, amoxicillin how much?", "how long?", "CAP, going home, how long?"),
+        ("Amoxicillin bei Pneumonie, welche Dosis?", "wie lange?", "bei Pneumonie, wie lange?"),
+    ],
+)
+def test_a_duration_is_at_last_asked_of_the_disease_alone(first: str, asked: str, disease: str) -> None:
+    turns = [Exchange(first, outputs=found("amoxicillin")), Exchange(asked)]
+    assert standalone(turns, OFFERED)[-1] == disease
+
+
+@pytest.mark.parametrize("asked", ["max?", "in pregnancy?", "which dose?"])
+def test_what_is_no_duration_is_asked_of_the_medicine(asked: str) -> None:
+    turns = [Exchange("CAP, amoxicillin dose?", outputs=found("amoxicillin")), Exchange(asked)]
+    assert all("amoxicillin" in reading for reading in standalone(turns, OFFERED))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence", "clear"),
+    [
+        ("how long?", "Amoxicillin for pneumonia is given as 1 g three times daily.", False),
+        ("how long?", "Amoxicillin for pneumonia is given for 5 days.", True),
+        ("how long?", "Amoxicillin for pneumonia is given every 8 hours from 12 years of age.", False),
+        ("how often?", "Amoxicillin for pneumonia is given as 1 g three times daily.", True),
+        ("how often?", "Amoxicillin for pneumonia is given as 1 g.", False),
+    ],
+)
+def test_a_follow_up_that_only_asks_for_a_time_is_answered_by_one(asked: str, sentence: str, *, clear: bool) -> None:
+    # The searches leave out the words that only ask.
+    known = [WeightedTerm("amoxicillin", 1.0), WeightedTerm("pneumonia", 1.0)]
+    question = read_question(f"amoxicillin for pneumonia, {asked}", known, newest=asked)
+    assert select(question, [EvidencePassage(sentence)]).answers is clear
+
+
+def test_a_definition_comes_after_what_to_give_where_a_dose_is_asked_for() -> None:
+    definition = "A severe exacerbation of asthma means a pulse above 120/min in an adult."
+    dose = "In an exacerbation of asthma, give 50 mg of gammadrug."
+    passages = [EvidencePassage(f"{definition} {dose}")]
+    for asked, first in (
+        ("dose in a severe exacerbation of asthma", dose),
+        ("severe exacerbation of asthma", definition),
+    ):
+        quotes = select(read_question(asked), passages).quotes
+        assert max(quotes, key=lambda one: one.score).unit.text == first, asked
 
 
 def test_a_medicine_that_is_taken_too_does_not_become_the_subject() -> None:
@@ -1091,13 +1139,16 @@ def test_what_the_database_says_and_the_names_of_classes_are_in_the_language_of_
     assert "alfa ist nicht in der Arzneimitteldatenbank. Novalgin ist ein anderer Name von beta;" in answer
 
 
-def test_below_a_pair_without_statements_the_closest_sentences_are_said_to_be_no_clear_answer() -> None:
+def test_a_pair_without_statements_follows_the_closest_sentences_on_what_else_is_asked() -> None:
     body = {"pairs": [{"medicines": ["alphadrug", "betadrug"], "note": "No statement was found."}], "results": []}
     output = ToolOutput("check_drug_interactions", "{}", json.dumps(body))
     answer = compose(
         "Is a stiff knee part of alphadrug and betadrug?", gather([guideline("A knee is stiff in frost."), output])
     )
-    assert answer.text.startswith(f"alphadrug + betadrug: No statement was found.\n\n{phrases.CLOSEST}"), answer.text
+    assert answer.text.startswith(phrases.said(phrases.CLOSEST, "en")), answer.text
+    assert answer.text.endswith("alphadrug + betadrug: No statement was found."), answer.text
+    answer = compose("Do alphadrug and betadrug go together?", gather([guideline("A knee is stiff in frost."), output]))
+    assert answer.text.startswith("alphadrug + betadrug: No statement was found."), answer.text
 
 
 LABELLED = {"matched": {"how": "exact", "on": "adrug"}, "generic_name": "adrug", "cite": "[1]"}

@@ -15,7 +15,7 @@ from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.planning.calls import plan
-from chat_app.offline.planning.conversation import standalone
+from chat_app.offline.planning.prior_turns import standalone
 from chat_app.offline.planning.readings import chosen_reading
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges

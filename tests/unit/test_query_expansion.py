@@ -82,6 +82,11 @@ def test_an_abbreviation_with_one_meaning_is_spelt_out() -> None:
     assert expanded("apixaban in AF", "af").same == ("atrial fibrillation",)
 
 
+def test_weeks_of_a_pregnancy_in_british_notation_are_spelt_out() -> None:
+    assert expanded("32/40, BP 158/104", "32 40").same == ("pregnancy",)
+    assert expanded("Seretide 25/50", "25 50").same == ()
+
+
 def test_an_abbreviation_means_what_it_does_in_the_language_of_the_question() -> None:
     assert expanded("HF unter Betablocker beim Erwachsenen zu hoch", "hf").same == ("heart rate",)
     assert expanded("starting dose in HF", "hf").same == ("heart failure",)

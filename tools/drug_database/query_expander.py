@@ -27,6 +27,7 @@ from tools.language.vocabulary.clinical_vocabulary import (
 )
 from tools.language.vocabulary.common_words import Language, is_ordinary, ranks
 from tools.language.vocabulary.patient_values import abnormal_values
+from tools.language.vocabulary.populations import GESTATION
 from tools.language.vocabulary.text_language import language_of
 
 _LONGEST_QUESTION: Final = 1_000
@@ -80,6 +81,7 @@ class QueryExpander:
         for name, called in abnormal_values(question):
             states[name] = (*states.get(name, ()), called)
         kept += [Expansion(asked=name, same=called) for name, called in states.items()]
+        kept += [Expansion(asked=fold_name(said), same=("pregnancy",)) for said in GESTATION.findall(question)]
         return QueryExpansion(language=language, expansions=tuple(one for one in kept if one.same or one.related))
 
     def _named(self, words: Sequence[_Word], language: Language) -> Iterator[tuple[int, int, Expansion]]:

@@ -75,9 +75,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Seq
     of_pairs = newest_first(asked, of_pairs)
     body = _Body(draft, asked, of_pairs, selection)
     last = newest if newest != question else ""
-    if not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last):
-        body.lead_with_pairs()
-    elif unclear:
+    combined = not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last)
+    if not (combined and body.lead_with_pairs()) and unclear:
         body.lead_with_results()
     if evidence.on_overdose:
         body.follow_overdosage(labels)
@@ -113,18 +112,24 @@ class _Body:
     def __post_init__(self) -> None:
         self.opening = self.draft.text
 
-    def lead_with_pairs(self) -> None:
-        """Add the statements on the pairs; only the grave ones if something else answers the question."""
+    def lead_with_pairs(self) -> bool:
+        """Add the statements on the pairs; only the grave ones if something else answers the question.
+
+        Without statements nothing is added if the question tells more, and the result is false.
+        """
         self.on_pair = pair_sentences(self.evidence)
         self.beside = told_beside(self.asked, self.selection, self.evidence)
         if self.beside.answers:
             add_grave(self.draft, self.asked, self.evidence, (*self.selection.warnings, *self.on_pair))
-            return
+            return True
+        if self.asked.circumstances and not (self.on_pair or self._labels_tell or self.evidence.on_overdose):
+            return False
         self.pairs_first = True
         warnings = () if self.evidence.on_overdose else self.selection.warnings
         add_pairs(self.draft, self.asked, self.evidence, warnings, aside=False)
         self.draft.quotes(self.on_pair, phrases.FROM_GUIDELINES)
         self.answered = self.draft.text != self.opening
+        return True
 
     def lead_with_results(self) -> None:
         """Add the results of calculations before quotes that do not clearly answer."""

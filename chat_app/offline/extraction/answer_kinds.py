@@ -16,11 +16,24 @@ TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
 )
+LASTS: Final = re.compile(r"\bhow long\b|\bwie lang|\bcu[áa]nto tiempo\b|\bdura(?:tion|ción)|\bdauer", re.IGNORECASE)
+DURATION: Final = re.compile(
+    r"(?<!every )(?<!aged )(?<!age )\b\d+(?: ?(?:-|–|to|or) ?\d+)?[ -](?:hour|day|week|month|year)s?\b"
+    r"(?! (?:or|and) (?:older|over|younger)| of age| old)|\buntil\b|\blife-?long\b|\bindefinite|\blong[- ]term\b",
+    re.IGNORECASE,
+)
+"""Matches a length of time, and no age or frequency."""
 FIGURE: Final = re.compile(
     rf"{HOW_MUCH}|\bdos(?:es?|ing|age)\b|\bm(?:ax|in)(?:imum|imal)?\b|\bmost\b"
     r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
     re.IGNORECASE,
 )
+DOSE: Final = re.compile(r"\bdos(?:es?|ing|age)\b|\bdosis\b|\bdosierung\b|\bhow much\b|\bwie ?viel\b", re.IGNORECASE)
+DEFINES: Final = re.compile(
+    r"\bmeans\b|\b(?:is|are) (?:defined|graded|classified|diagnosed|categorised|categorized|called)\b|\brefers to\b",
+    re.IGNORECASE,
+)
+"""Matches the definition of a term."""
 DIGIT: Final = re.compile(r"\d")
 FORBIDDEN: Final = re.compile(
     r"\b(?:not|never|avoid\w*|(?:contra|kontra)indi\w+|forbid\w*|unsafe|harmful|nicht|kein\w*|\w*meiden|\w+n['’]t"

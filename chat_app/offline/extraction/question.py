@@ -13,10 +13,13 @@ from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import (
     DIGIT,
+    DOSE,
+    DURATION,
     FIGURE,
     FORBIDDEN,
     FORBIDDEN_USE,
     HOW_OFTEN,
+    LASTS,
     LISTS,
     SEVERAL,
     STOPPED,
@@ -93,6 +96,9 @@ class Question:
     """Terms that name a numbered kind of the subject, as in "type 1 diabetes"."""
     inherited: frozenset[int] = frozenset()
     """Terms that only earlier questions of the conversation contain."""
+
+    asks_only: str = ""
+    """The last words of the user, if they have no term of their own: "how long?"."""
 
     @cached_property
     def names_alone(self) -> bool:
@@ -226,6 +232,11 @@ class Question:
             self.asks_medicine and on_patients and label_terms().names_any(unit.text)
         )
 
+    def has_time(self, unit: Unit) -> bool:
+        """Return whether ``unit`` tells a time, if the last words of the user only ask for one."""
+        says = DURATION if LASTS.search(self.asks_only) else TIME
+        return not HOW_OFTEN.search(self.asks_only) or says.search(unit.text) is not None
+
     def forbids(self, unit: Unit) -> bool:
         """Return whether the question asks for or names a medicine, and ``unit`` forbids the use of one."""
         asks = bool(self.medicines) or self.asks_medicine
@@ -246,6 +257,11 @@ class Question:
     def asks_kind(self) -> bool:
         """Return whether the question asks for a time, a figure, a prohibition or a medicine."""
         return bool(self._kinds) or self.asks_medicine
+
+    @cached_property
+    def asks_treatment(self) -> bool:
+        """Return whether a medicine or a dose is asked for."""
+        return self.asks_medicine or DOSE.search(self.asked) is not None
 
     @cached_property
     def _kinds(self) -> list[re.Pattern[str]]:

@@ -177,6 +177,7 @@ def read_question(
         numbers=numbers_beside(text, also) | {stem: NEVER for stem in valued if len(stem) == 1},
         kinds=places(kind_terms(text)),
         inherited=places(set(stems).difference(ordered_terms(newest))) if newest else frozenset(),
+        asks_only=newest if set(stems).isdisjoint(ordered_terms(newest)) else "",
     )
 
 

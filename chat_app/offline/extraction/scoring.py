@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Final, NamedTuple
 
+from chat_app.offline.extraction.answer_kinds import DEFINES
 from chat_app.offline.extraction.candidates import (
     Candidate,
     fits_and_misfits,
@@ -82,6 +83,8 @@ APPLIES: Final = 2.5
 """Bonus for a unit whose bounds fit the patient's values, or that has the asked direction."""
 ON_STATE: Final = 1.5
 """Bonus for a unit that names the state a value of the patient indicates, unless its bounds exclude the patient."""
+DEFINITION: Final = 2.5
+"""Taken from the score of a unit that only defines a term, where a medicine or a dose is asked for."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms count, too."""
 _INHERITED: Final = 0.5
@@ -132,6 +135,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         features = _features(question, each, previous, rarity_shares, aside=is_aside)
         held = sum(shares[term] for term in each.all_held) + NEAR * sum(shares[term] for term in each.near)
         score = sum(map(mul, weights, features)) + APPLIES * ((each.place in fitting) + directions[each.place])
+        if question.asks_treatment and DEFINES.search(each.unit.text):
+            score -= DEFINITION
         if each.on_state and each.holds_patient is not False:
             score += ON_STATE
         found.append(
@@ -183,6 +188,7 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     - If the question names more than medicines, the unit must hold one of those other terms; if a dose is asked for
       after a patient was described, one of that description.
     - If a dose was missed, the unit must say so.
+    - If a follow-up only asks for a time, the unit must tell one.
     """
     fits = each.holds_patient
     if question.is_on_child and each.passage.part:
@@ -193,7 +199,7 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         return False
     if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
         return False
-    if question.asserted(each.above, each.unit.text):
+    if question.asserted(each.above, each.unit.text) or not question.has_time(each.unit):
         return False
     beyond = question.told_before or question.beyond_names
     if beyond and beyond.isdisjoint(each.all_held | each.near):

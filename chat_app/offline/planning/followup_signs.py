@@ -16,6 +16,7 @@ from tools.drug_database.names.overdosage_wording import told_parts
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.figures import UNITS
 from tools.language.folding import fold_name
+from tools.language.question_words import HOW_LONG
 from tools.language.terms import term, terms
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
@@ -72,6 +73,8 @@ _DOSE: Final = re.compile(r"\bdos(?:e|ing|age)|\bstrengths?\b|\bantidote", re.IG
 _VERBS_OF_PATIENTS: Final = word_list("finite_verbs") | word_list("patient_verbs")
 _AGAIN: Final = re.compile(r"re(?:start|check|test|try|dose|challenge|introduce|initiate)\w*")
 _MOST_SHORT_TERMS: Final = 5
+_MOST_BESIDE: Final = 3
+"""Maximum number of words beside "how long", as in "how long should I treat"."""
 MOST_EMPTY_TERMS: Final = 2
 """Maximum number of terms of a clause that does not name a subject."""
 
@@ -170,6 +173,12 @@ def asks_dose(question: str) -> bool:
     """Return whether ``question`` is short, asks for a dose and names no medicine."""
     asked = "dosage" in asked_sections(question) and not _INTERROGATIVE.match(question)
     return asked and is_short(question) and not may_be_medicine(question)
+
+
+def only_asks_how_long(question: str) -> bool:
+    """Return whether ``question`` asks for how long or how often, with few other words."""
+    rest, asks = re.subn(HOW_LONG, "", question, flags=re.IGNORECASE)
+    return bool(asks) and len(rest.split()) <= _MOST_BESIDE and is_everyday(rest)
 
 
 def has_uncommon_word(question: str) -> bool:

@@ -24,12 +24,14 @@ from chat_app.offline.planning.followup_signs import (
     asks_part,
     form_words,
     has_uncommon_word,
+    is_medicine,
     is_short,
     is_whole,
     length,
     may_be_medicine,
     means_before,
     names_subject,
+    only_asks_how_long,
     pronouns,
     refers_back,
     states_more,
@@ -38,9 +40,10 @@ from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.replacements import replaced
 from chat_app.offline.reading.evidence import Evidence
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.allergens import without_allergens
-from tools.drug_database.names.overdosage_wording import dose_clauses
+from tools.drug_database.names.allergens import allergens, without_allergens
+from tools.drug_database.names.overdosage_wording import dose_clauses, told_parts
 from tools.language.library_questions import library_question
+from tools.language.question_words import HOW_MUCH
 from tools.language.terms import terms
 from tools.language.vocabulary.common_words import LANGUAGES, Language
 from tools.language.vocabulary.patient_values import other_values, value_names, with_new_values, with_told_values
@@ -133,13 +136,12 @@ def readings_of(
         return (question,)
     if len(compared) > 1 and _COMPARES.search(question) and not subjects(question, evidence):
         return (f"{without_lead(question)} ({', '.join(compared)})?",)
-    known = known_medicines(before, evidence)
-    if before and (refers_back(question) or asks_part(question)):
-        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject))))
-    own = is_whole(question)
-    if before and not own and is_short(question):
-        alone = [question] if names_subject(question) else []
-        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *alone)))
+    known, own = known_medicines(before, evidence), is_whole(question)
+    goes_on = refers_back(question) or asks_part(question)
+    if before and (goes_on or (not own and is_short(question))):
+        more = _of_disease(question, before)
+        more += [question] if names_subject(question) and not goes_on else []
+        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *more)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
 
@@ -180,6 +182,21 @@ def _of_subject(question: str, subject: str) -> list[str]:
     rest = without_lead(question)
     own = not rest or means_before(rest) or label_terms().names_any(rest)
     return [] if own or not subject else [f"{subject}, {rest}?"]
+
+
+def _of_disease(question: str, before: str) -> list[str]:
+    """Return ``question`` on what the medicines of the question ``before`` are given for, if it asks for how long.
+
+    Guidelines tell how long a disease is treated, and labels mostly do not. What else the patient takes or does not
+    tolerate names no such disease.
+    """
+    if not only_asks_how_long(question) or allergens(before) or told_parts(before).usual:
+        return []
+    words = re.sub(HOW_MUCH, "", before, flags=re.IGNORECASE).split()
+    rest = [word for word in words if not is_medicine(word)]
+    told = " ".join(word for word in rest if not (only_parts(word) or any(dose_clauses(word))))
+    left_out = rest != words and terms(told)
+    return [f"{ENDING.sub('', told).strip(' ,')}, {without_lead(question)}?"] if left_out else []
 
 
 def with_result(readings: tuple[str, ...], question: str, result: str) -> tuple[str, ...]:

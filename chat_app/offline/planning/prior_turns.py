@@ -61,15 +61,15 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     """
     if not turns:
         return ("",)
-    conversation = Conversation()
+    before = PriorTurns()
     for turn in turns[:-1]:
         if not (library_question(turn.question) or small_talk(turn.question)):
-            conversation.add(turn)
-    return conversation.readings(without_courtesy(turns[-1].question.strip()), offered)
+            before.add(turn)
+    return before.readings(without_courtesy(turns[-1].question.strip()), offered)
 
 
 @dataclass
-class Conversation:
+class PriorTurns:
     """The questions so far, as far as a follow-up may refer to them."""
 
     last: str = ""

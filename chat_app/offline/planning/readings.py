@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chat_app.offline.composition.compose import is_answered, is_apart, share_of_newest
 from chat_app.offline.extraction.question_reading import asks_for_another, medicines_in
-from chat_app.offline.planning.followup_signs import is_everyday
+from chat_app.offline.planning.followup_signs import is_everyday, only_asks_how_long
 from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import Evidence
@@ -42,8 +42,13 @@ def chosen_reading(question: str, readings: Sequence[str], tried: Sequence[Tried
         ):
             return reading, outputs
     untried = readings[readings.index(tried[-1][0]) + 1 :]
+    if untried:
+        return untried[0], []
+    if only_asks_how_long(question):
+        # It is said of the disease, not of the medicine.
+        return tried[-1]
     on_it = [each for each in tried if each not in apart and not _left_out(each[0], question, readings)]
-    return (untried[0], []) if untried else _closest(question, on_it or tried)
+    return _closest(question, on_it or tried)
 
 
 def _is_apart(alone: Tried, first: Tried) -> bool:

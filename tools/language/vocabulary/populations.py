@@ -9,6 +9,8 @@ from tools.language.figures import units_of
 from tools.language.vocabulary.patient_values import patient_age
 
 Population = Literal["children", "infants", "adolescents", "older patients", "pregnancy", "breastfeeding"]
+GESTATION: Final = re.compile(r"\b[1-4]?\d(?:\+[0-6])? ?/ ?40\b")
+"""Weeks of a pregnancy in British notation: "28/40"."""
 _YEARS_OLD: Final = r"[ -]?(?:y/?o|(?:yr|year)s?[ -]old|jährige?\w?)\b"
 _AGE_UNDER_18: Final = rf"\b(?:[1-9]|1[0-7]){_YEARS_OLD}"
 _AGE_OF_ADOLESCENTS: Final = rf"\b1[2-7]{_YEARS_OLD}"
@@ -42,7 +44,8 @@ _WORDS: Final[dict[Population, str]] = {
     rf"|{_AGE_OVER_65}",
     "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|(?:child-?bearing|reproductive) (?:age|potential)"
     rf"|(?:{_ORDINAL} )?(?:trimesters?|trimenon\w*|trimestres?|schwangerschaftsdrittel\w*)"
-    r"|schwanger\w*|gebärfähig\w*|embaraz\w+|edad fértil)\b|\b[1-4]?\d ?/ ?40\b",
+    r"|schwanger\w*|gebärfähig\w*|embaraz\w+|edad fértil)\b"
+    rf"|{GESTATION.pattern}",
     "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
     r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
