@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chat_app.offline import phrases
+from chat_app.offline.composition.answered import read_asked
 from chat_app.offline.composition.asked_of_pairs import asks_combination, of_follow_up, told_beside
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft
@@ -26,24 +27,20 @@ from chat_app.offline.composition.remarks import (
     say_not_loaded,
     say_others_not_loaded,
 )
-from chat_app.offline.extraction.candidates import names_others, with_caption
+from chat_app.offline.extraction.candidates import with_caption
 from chat_app.offline.extraction.drug_parts import (
     HARMS,
     PRODUCTS,
     asked_sections,
-    label_passages,
     record_parts,
 )
 from chat_app.offline.extraction.question import Question
-from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import OF_PATIENTS, RELATED_FROM, Selection, clearly_answers, select
+from chat_app.offline.extraction.selection import OF_PATIENTS, RELATED_FROM, Selection, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage, Quote
 from chat_app.offline.wire.model import Answer
-from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.overdosage_wording import asked_of_overdose, asks_antidote, speaks_of_overdose
-from tools.language.quotable_units import term_set, units
-from tools.language.vocabulary.common_words import Language
+from tools.language.quotable_units import units
 from tools.language.vocabulary.patient_values import gives_values, with_told_values
 from tools.language.vocabulary.text_language import language_of
 
@@ -65,7 +62,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Seq
     question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
     offer_names(draft, evidence)
     offers = bool(draft.text)
-    asked, labels = _read(question, evidence, newest, draft.language)
+    asked, labels = read_asked(question, evidence, newest, draft.language)
     selection = selected(asked, labels, evidence, draft.language)
     if unclear := not selection.answers:
         say_not_loaded(draft, evidence)
@@ -232,65 +229,6 @@ def _is_on_overdose(quote: Scored) -> bool:
     if quote.passage.part:
         return quote.passage.part in HARMS
     return speaks_of_overdose(f"{quote.unit.heading} {with_caption(quote.unit)}")
-
-
-def is_answered(question: str, evidence: Evidence, *, newest: str, on: Sequence[str] = ()) -> bool:
-    """Return whether a sentence of ``evidence`` clearly answers ``question``; not one on medicines beside ``on``."""
-    asked, labels = _read(question, evidence, newest)
-    found = selected(asked, labels, evidence, "en")
-    names = [one for name in on for one in (name, *label_terms().own_groups(name))]
-    meant = replace(asked, subjects=tuple(map(term_set, names)))
-    others = (bool(on) and names_others(meant, quote.unit) for quote in found.quotes if clearly_answers(quote))
-    return found.answers and not all(others)
-
-
-def is_apart(question: str, evidence: Evidence, *, first: str, of: Evidence) -> bool:
-    """Return whether ``question`` is one term, and what answers it has nothing of the questions before.
-
-    A term is clearly answered wherever it occurs. Only in a title it is the subject, and the question a new one.
-    ``first`` is the question completed from those before, and ``of`` is the evidence for it.
-    """
-    asked, labels = _read(question, evidence, question)
-    whole, _ = _read(first, of, newest=question)
-    if len(asked.forms) > 1 or not whole.inherited:
-        return False
-    found = [quote for quote in selected(asked, labels, evidence, "en").quotes if clearly_answers(quote)]
-    held = (whole.held(whole.said_in(quote.above, quote.unit.text)) for quote in found)
-    return bool(found) and not any(quote.headed for quote in found) and all(map(whole.inherited.isdisjoint, held))
-
-
-def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
-    """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count."""
-    asked, labels = _read(question, evidence, newest)
-    quotes = selected(asked, labels, evidence, "en").quotes
-    words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
-    weights = asked.weights_of(words - asked.inherited)
-    held = (sum(weights[place] for place in quote.all_held & weights.keys()) for quote in quotes)
-    return max(held, default=0.0) / (sum(weights.values()) or 1.0)
-
-
-def _read(
-    question: str, evidence: Evidence, newest: str, language: Language = "en"
-) -> tuple[Question, list[EvidencePassage]]:
-    """Return the question as the searches read it, and the labels of the medicines that it names.
-
-    Labels list the classes of medicines that are not loaded, too.
-    """
-    known = label_terms()
-    listed = ((name, group) for name in known.members_in(question) for group in known.own_groups(name))
-    parties = list(dict.fromkeys(name for pair in evidence.pairs for name in pair.names))
-    groups = [group for name in parties for group in known.group_named(name)]
-    asked = read_question(
-        question,
-        evidence.terms,
-        newest=newest or question,
-        subjects=[*evidence.subjects(question), *parties, *known.phrases_of(groups)],
-        medicines=evidence.medicines,
-        classes=[*evidence.classes, *listed],
-        notes=[lookup.absent for lookup in evidence.lookups],
-    )
-    named = () if asked.asks_another and evidence.passages else evidence.named
-    return asked, [passage for record in named for passage in label_passages(record, language)]
 
 
 def _adds(quote: Scored, asked: Question, *, silent: bool) -> bool:
