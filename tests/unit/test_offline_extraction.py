@@ -379,6 +379,10 @@ def test_what_is_no_duration_is_asked_of_the_medicine(asked: str) -> None:
         ("how long?", "Amoxicillin for pneumonia is given every 8 hours from 12 years of age.", False),
         ("how often?", "Amoxicillin for pneumonia is given as 1 g three times daily.", True),
         ("how often?", "Amoxicillin for pneumonia is given as 1 g.", False),
+        ("wie lange?", "Amoxicillin wird bei pneumonia für 5 Tage gegeben.", True),
+        ("wie lange?", "Amoxicillin wird bei pneumonia alle 8 Stunden gegeben.", False),
+        ("wie oft?", "Amoxicillin wird bei pneumonia dreimal gegeben.", True),
+        ("¿cuánto tiempo?", "Amoxicillin en pneumonia se da durante 5 a 7 días.", True),
     ],
 )
 def test_a_follow_up_that_only_asks_for_a_time_is_answered_by_one(asked: str, sentence: str, *, clear: bool) -> None:

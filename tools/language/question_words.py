@@ -45,10 +45,12 @@ _FUNCTION_WORDS = 300
 _EVERYDAY_WORDS = 1_500
 """Number of the most frequent words that count as question words."""
 
-_OF_TIME = (
-    r"(?: \w+)? (?:min(?:ute)?s?|minuten?|minutos|hours?|hrs?|stunden?|std|horas|days?|nights?|tagen?|d[íi]as|weeks?"
+PERIOD: Final = (
+    r"(?:min(?:ute)?s?|minuten?|minutos|hours?|hrs?|stunden?|std|horas|days?|nights?|tagen?|d[íi]as|weeks?"
     r"|wks?|wochen?|semanas|months?|monaten?|meses|years?|yrs?|jahren?|a[ñn]os)\b"
 )
+"""A unit of time in the three languages."""
+_OF_TIME = rf"(?: \w+)? {PERIOD}"
 HOW_LONG: Final = (
     r"\b(?:how (?:often|frequent\w*|long|soon|fast|quick\w*)|wie (?:oft|häufig|lang\w*|bald|schnell|rasch)"
     r"|(?:cada )?cu[áa]ntas? veces|cada cu[áa]nto|cu[áa]nto tiempo|con qu[ée] frecuencia"

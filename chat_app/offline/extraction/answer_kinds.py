@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tools.language.question_words import HOW_LONG, HOW_MUCH
+from tools.language.question_words import HOW_LONG, HOW_MUCH, PERIOD
 
 HOW_OFTEN: Final = re.compile(rf"{HOW_LONG}|\bduration|\binterval|\bfrequen", re.IGNORECASE)
 WAITS: Final = re.compile(
@@ -13,13 +13,17 @@ WAITS: Final = re.compile(
 )
 """Matches a question for the time between two medicines."""
 TIME: Final = re.compile(
-    r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
+    r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly"
+    r"|stunde|tage?n?\b|woche|monat|jahr|(?:stünd|täg|wöchent|monat|jähr)lich|(?:ein|zwei|drei|vier|mehr)mal\b"
+    r"|hora|d[íi]as?\b|semana|mes(?:es)?\b|a[ñn]os?\b|cada\b|diari|mensual|anual)",
     re.IGNORECASE,
 )
 LASTS: Final = re.compile(r"\bhow long\b|\bwie lang|\bcu[áa]nto tiempo\b|\bdura(?:tion|ción)|\bdauer", re.IGNORECASE)
+"""Matches a question for a length of time."""
 DURATION: Final = re.compile(
-    r"(?<!every )(?<!aged )(?<!age )\b\d+(?: ?(?:-|–|to|or) ?\d+)?[ -](?:hour|day|week|month|year)s?\b"
-    r"(?! (?:or|and) (?:older|over|younger)| of age| old)|\buntil\b|\blife-?long\b|\bindefinite|\blong[- ]term\b",
+    rf"(?<!every )(?<!alle )(?<!cada )(?<!aged )(?<!age )\b\d+(?: ?(?:-|–|to|or|bis|oder|a|o) ?\d+)?[ -]{PERIOD}"
+    r"(?! (?:or|and) (?:older|over|younger)| of age| old| alt)|\b(?:until|bis zu[mr]?|hasta que)\b"
+    r"|\blife-?long\b|\blebenslang|\bde por vida\b|\bindefinite|\bunbefristet|\blong[- ]term\b|\bdauerhaft",
     re.IGNORECASE,
 )
 """Matches a length of time, and no age or frequency."""
