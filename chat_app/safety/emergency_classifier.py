@@ -27,9 +27,9 @@ INTENT: Final[Path] = DATA / "self_harm_weights.json"
 REACTION: Final[Path] = DATA / "reaction_weights.json"
 LEAST_WITH_EXCESS: Final = 0.05
 """Probability of an emergency from which an amount far above every labelled dose of a medicine is an overdose."""
-_LEAST_WITH_CRITICAL: Final = 0.3
-"""Probability from which a question with a critical value is an emergency. Instead of 0.55 it adds 4 of
-the 476 emergencies with such a value in the test sets, and false alarms for 6 of the 71 ordinary questions."""
+_LEAST_WITH_CRITICAL: Final = 0.4
+"""Probability from which a question with a critical value is an emergency. Instead of 0.55 it adds 2 of the 458
+emergencies with such a value in the test sets, and false alarms for 2 of the 58 ordinary questions."""
 _SURE: Final = 0.35
 """Probability of an exposure below which it is doubtful. In the test set 1,447 of 1,452 recognised ones have more."""
 _SURE_UNNAMED: Final = 0.5
