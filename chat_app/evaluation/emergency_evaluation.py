@@ -61,24 +61,23 @@ class EmergencyReport(EmergencyFigures):
 
 def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
     """Judge every example with the shipped classifiers."""
-    alarms = is_emergency
     groups = dict.fromkeys(one.group for one in examples)
     return EmergencyReport(
         **_figures("all", examples).model_dump(),
         groups=tuple(_figures(group, [each for each in examples if each.group == group]) for group in groups),
-        missed=tuple(one.text for one in examples if one.emergency and not alarms(one.text)),
-        alarmed=tuple(one.text for one in examples if not one.emergency and alarms(one.text)),
+        missed=tuple(one.text for one in examples if one.emergency and not is_emergency(one.text)),
+        alarmed=tuple(one.text for one in examples if not one.emergency and is_emergency(one.text)),
     )
 
 
 def _figures(group: str, examples: Sequence[JudgedQuestion]) -> EmergencyFigures:
-    alarms, exposures = is_emergency, emergency_model(EXPOSURE).recognises
+    exposures = emergency_model(EXPOSURE).recognises
     return EmergencyFigures(
         group=group,
         emergencies=sum(one.emergency for one in examples),
-        recognised=sum(one.emergency and alarms(one.text) for one in examples),
+        recognised=sum(one.emergency and is_emergency(one.text) for one in examples),
         ordinary=sum(not one.emergency for one in examples),
-        false_alarms=sum(not one.emergency and alarms(one.text) for one in examples),
+        false_alarms=sum(not one.emergency and is_emergency(one.text) for one in examples),
         exposures=sum(one.exposure for one in examples),
         withheld=sum(one.exposure and exposures(one.text) for one in examples),
         illnesses=sum(one.illness for one in examples),

@@ -87,7 +87,7 @@ def emergency_kind(text: str) -> EmergencyKind | None:
 
 
 def is_emergency(text: str) -> bool:
-    """Return whether ``text`` tells of an emergency."""
+    """Return whether ``text`` describes an emergency."""
     return emergency_model().probability(text) >= _least(text)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chat_app.offline import phrases
-from chat_app.offline.composition.answered import is_answered
+from chat_app.offline.composition.answer_checks import is_answered
 from chat_app.offline.composition.compose import compose
 from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import select

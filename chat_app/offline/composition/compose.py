@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chat_app.offline import phrases
-from chat_app.offline.composition.answered import read_asked
+from chat_app.offline.composition.answer_checks import read_asked
 from chat_app.offline.composition.asked_of_pairs import asks_combination, of_follow_up, told_beside
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft
@@ -73,7 +73,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Seq
     body = _Body(draft, asked, of_pairs, selection)
     last = newest if newest != question else ""
     combined = not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last)
-    if not (combined and body.lead_with_pairs()) and unclear:
+    pairs_lead = combined and body.lead_with_pairs()
+    if unclear and not pairs_lead:
         body.lead_with_results()
     if evidence.on_overdose:
         body.follow_overdosage(labels)

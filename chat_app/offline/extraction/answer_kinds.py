@@ -18,7 +18,7 @@ TIME: Final = re.compile(
     r"|hora|d[íi]as?\b|semana|mes(?:es)?\b|a[ñn]os?\b|cada\b|diari|mensual|anual)",
     re.IGNORECASE,
 )
-LASTS: Final = re.compile(r"\bhow long\b|\bwie lang|\bcu[áa]nto tiempo\b|\bdura(?:tion|ción)|\bdauer", re.IGNORECASE)
+LASTS: Final = re.compile(r"\bhow long\b|\bwie lang\w*|\bcu[áa]nto tiempo\b|\bdura(?:tion|ción)|\bdauer", re.IGNORECASE)
 """Matches a question for a length of time."""
 DURATION: Final = re.compile(
     rf"(?<!every )(?<!alle )(?<!cada )(?<!aged )(?<!age )\b\d+(?: ?(?:-|–|to|or|bis|oder|a|o) ?\d+)?[ -]{PERIOD}"
@@ -32,12 +32,6 @@ FIGURE: Final = re.compile(
     r"|\b(?:age|ceiling|cut-?off|goal|level|limit|percentage|range|strength|target|threshold)\b",
     re.IGNORECASE,
 )
-DOSE: Final = re.compile(r"\bdos(?:es?|ing|age)\b|\bdosis\b|\bdosierung\b|\bhow much\b|\bwie ?viel\b", re.IGNORECASE)
-DEFINES: Final = re.compile(
-    r"\bmeans\b|\b(?:is|are) (?:defined|graded|classified|diagnosed|categorised|categorized|called)\b|\brefers to\b",
-    re.IGNORECASE,
-)
-"""Matches the definition of a term."""
 DIGIT: Final = re.compile(r"\d")
 FORBIDDEN: Final = re.compile(
     r"\b(?:not|never|avoid\w*|(?:contra|kontra)indi\w+|forbid\w*|unsafe|harmful|nicht|kein\w*|\w*meiden|\w+n['’]t"

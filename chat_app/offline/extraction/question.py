@@ -13,7 +13,6 @@ from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import (
     DIGIT,
-    DOSE,
     DURATION,
     FIGURE,
     FORBIDDEN,
@@ -257,11 +256,6 @@ class Question:
     def asks_kind(self) -> bool:
         """Return whether the question asks for a time, a figure, a prohibition or a medicine."""
         return bool(self._kinds) or self.asks_medicine
-
-    @cached_property
-    def asks_treatment(self) -> bool:
-        """Return whether a medicine or a dose is asked for."""
-        return self.asks_medicine or DOSE.search(self.asked) is not None
 
     @cached_property
     def _kinds(self) -> list[re.Pattern[str]]:

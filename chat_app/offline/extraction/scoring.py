@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.answer_kinds import DEFINES
 from chat_app.offline.extraction.candidates import (
     Candidate,
     fits_and_misfits,
@@ -83,8 +82,6 @@ APPLIES: Final = 2.5
 """Bonus for a unit whose bounds fit the patient's values, or that has the asked direction."""
 ON_STATE: Final = 1.5
 """Bonus for a unit that names the state a value of the patient indicates, unless its bounds exclude the patient."""
-DEFINITION: Final = 2.5
-"""Taken from the score of a unit that only defines a term, where a medicine or a dose is asked for."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms count, too."""
 _INHERITED: Final = 0.5
@@ -135,8 +132,6 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         features = _features(question, each, previous, rarity_shares, aside=is_aside)
         held = sum(shares[term] for term in each.all_held) + NEAR * sum(shares[term] for term in each.near)
         score = sum(map(mul, weights, features)) + APPLIES * ((each.place in fitting) + directions[each.place])
-        if question.asks_treatment and DEFINES.search(each.unit.text):
-            score -= DEFINITION
         if each.on_state and each.holds_patient is not False:
             score += ON_STATE
         found.append(

@@ -102,7 +102,7 @@ def clearly_answers(each: Scored) -> bool:
 
 
 def bans_as_told(question: Question, each: Scored) -> bool:
-    """Return whether a warning of a label names what was told of the patient before a dose was asked for.
+    """Return whether a label's warning names something that was told about the patient before the dose was asked for.
 
     A related word counts only if the medicine was told, too: what was told may be what another one was given for.
     """

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
+from chat_app.offline.extraction.answer_kinds import LASTS
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts, record_parts
 from chat_app.offline.reading.dialogue import ADDED
 from tools.drug_database.labels.label_scope import is_form_word
@@ -16,7 +17,6 @@ from tools.drug_database.names.overdosage_wording import told_parts
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.figures import UNITS
 from tools.language.folding import fold_name
-from tools.language.question_words import HOW_LONG
 from tools.language.terms import term, terms
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
@@ -176,8 +176,8 @@ def asks_dose(question: str) -> bool:
 
 
 def only_asks_how_long(question: str) -> bool:
-    """Return whether ``question`` asks for how long or how often, with few other words."""
-    rest, asks = re.subn(HOW_LONG, "", question, flags=re.IGNORECASE)
+    """Return whether ``question`` asks for how long, with few other words."""
+    rest, asks = LASTS.subn("", question)
     return bool(asks) and len(rest.split()) <= _MOST_BESIDE and is_everyday(rest)
 
 

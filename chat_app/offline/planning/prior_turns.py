@@ -85,7 +85,7 @@ class PriorTurns:
     evidence: Evidence = field(default_factory=Evidence)
     """The evidence that they returned."""
     subject: str = ""
-    """The last medicines, or the last question that has a subject of its own."""
+    """The medicines that were asked about last, or the last question that names its own subject."""
     compared: tuple[str, ...] = ()
     """The medicines of the last question and of those that it follows up."""
     report: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_app.offline.composition.answered import is_answered, is_apart, share_of_newest
+from chat_app.offline.composition.answer_checks import is_answered, is_apart, share_of_newest
 from chat_app.offline.extraction.question_reading import asks_for_another, medicines_in
 from chat_app.offline.planning.followup_signs import is_everyday, only_asks_how_long
 from chat_app.offline.planning.medicines_before import subjects

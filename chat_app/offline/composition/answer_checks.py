@@ -1,4 +1,4 @@
-"""Reads what is asked of the evidence, and judges whether and how well the evidence answers it."""
+"""Checks whether, and how well, the evidence of a turn answers a question."""
 
 from __future__ import annotations
 
