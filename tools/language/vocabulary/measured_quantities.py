@@ -116,7 +116,7 @@ class MeasuredQuantity:
 
     def value_in(self, question: str) -> Value | None:
         """Return the value that ``question`` states; "above 10" is a little more than 10."""
-        for match in (found for pattern in self.asked if (found := pattern.search(question))):
+        for match in (found for pattern in self.asked for found in pattern.finditer(question)):
             parts = match.groupdict()
             given = float(match["number"]) * next((self.periods[one] for one in self.periods if parts.get(one)), 1.0)
             units = [parts["unit"]] if parts.get("unit") else list(self.units) or [""]
