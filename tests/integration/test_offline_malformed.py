@@ -150,7 +150,6 @@ BAD: list[Json] = [
     output({"type": "object", "minProperties": 1_000_000_000}),
     output({"type": "array", "minContains": 1_000_000_000}),
     output({"type": "object", "required": [f"p{number}" for number in range(10_001)]}),
-    tool(strict=True, parameters={"properties": {"q": {"enum": [f"v{number}" for number in range(1_001)]}}}),
     output({"type": "array", "minItems": 2.5}),
 ]
 MISSING: list[tuple[str, str, Json | None]] = [

@@ -7,7 +7,7 @@ from typing import Final
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.input_items import check_calls, compacted, fit_window, opened, resolve_references
 from chat_app.offline.execution.response_run import ResponseTurn, fail, run
-from chat_app.offline.schema_filling.arguments import FillLimit, TooLargeError, check_fillable
+from chat_app.offline.schema_filling.arguments import check_fillable
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.wire import objects
@@ -20,6 +20,7 @@ from chat_app.offline.wire.requests import (
     SchemaFormat,
     named_tools,
 )
+from chat_app.offline.wire.schema_limits import SchemaLimit, check_schema
 
 Known = Mapping[str, list[Json]]
 """Conversations by the id of their last response, which a connection has in addition to the store."""
@@ -161,14 +162,15 @@ def _check(request: CreateResponse) -> None:
 
 
 def _check_schemas(request: CreateResponse) -> None:
-    """Check that each schema of the request can be filled; all share one limit."""
+    """Check that each schema of the request is valid and can be filled; all share the two limits."""
     tools = enumerate(request.tools or ())
     schemas = [(f"tools[{at}].parameters", tool.parameters) for at, tool in tools if isinstance(tool, FunctionToolIn)]
     if request.text is not None and isinstance(request.text.format, SchemaFormat):
         schemas.append(("text.format.schema", request.text.format.schema_))
-    limit = FillLimit()
+    read, filled = SchemaLimit(), SchemaLimit()
     for param, schema in schemas:
         try:
-            check_fillable(schema or {}, limit)
-        except TooLargeError as error:
+            check_schema(schema or {}, read)
+            check_fillable(schema or {}, filled)
+        except ValueError as error:
             raise invalid(f"Invalid value for '{param}': {error}.", param) from None

@@ -17,7 +17,7 @@ from chat_app.offline.schema_filling.schemas import (
 )
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.requests import FunctionToolIn
-from chat_app.offline.wire.schema_limits import MOST_PARTS, TOO_LARGE
+from chat_app.offline.wire.schema_limits import CHARACTERS_A_PART, MOST_PARTS, SchemaLimit
 from tools.language.quotable_units import squeeze
 from tools.language.terms import terms
 
@@ -36,33 +36,11 @@ _CAPITAL: Final = re.compile(r"(?P<within>(?<=[a-z,;:]\s))?\b[A-Z][\w'’-]*(?:\
 _NAMED: Final = re.compile(r"name|title|person|who|subject|location|city|place")
 _ANSWER: Final = re.compile(r"answer|response|summary|explanation|message|content|result|text|reply", re.IGNORECASE)
 _DEEPEST: Final = 12
-_CHARACTERS_A_PART: Final = 100
 _PATTERN_A_PART: Final = 20
 """Characters of a pattern: reading one takes longer than copying it."""
 _OPTIONS_A_PART: Final = 10
 _MOST_CANDIDATES: Final = 300
 """Words of the text that are tried for a field."""
-
-
-class TooLargeError(ValueError):
-    """A value that fits the schema would take more time or memory than an answer may."""
-
-
-@dataclass(slots=True)
-class FillLimit:
-    """The parts that may still be filled; long values count as several."""
-
-    left: int = MOST_PARTS
-
-    def take(self, parts: int = 1) -> None:
-        """Count ``parts``. Raises ``TooLargeError`` when there were too many."""
-        self.left -= parts
-        if self.left < 0:
-            raise TooLargeError(TOO_LARGE)
-
-    def take_value(self, value: object) -> None:
-        """Count a value that is copied."""
-        self.take(len(str(value)) // _CHARACTERS_A_PART)
 
 
 @dataclass(frozen=True)
@@ -72,7 +50,7 @@ class FillSource:
     text: str
     root: Json
     answer: str | None = None
-    limit: FillLimit = field(default_factory=lambda: FillLimit(10 * MOST_PARTS))
+    limit: SchemaLimit = field(default_factory=lambda: SchemaLimit(10 * MOST_PARTS))
     """Larger than that of the check, which fills from no text."""
 
     @cached_property
@@ -102,8 +80,8 @@ class FillSource:
         return {(place, name): list(_named(self.text, place, name)) for place in both for name in both}
 
 
-def check_fillable(schema: Json, limit: FillLimit) -> None:
-    """Raise ``TooLargeError`` when filling ``schema`` takes more than ``limit``, which it shares with others."""
+def check_fillable(schema: Json, limit: SchemaLimit) -> None:
+    """Raise ``ValueError`` when filling ``schema`` takes more than ``limit``, which it shares with others."""
     fill_schema("", schema, FillSource("", schema, limit=limit), optional=False)
 
 
@@ -160,7 +138,7 @@ def fill_schema(
 
 def _chosen(options: list[Any], source: FillSource) -> list[Any]:
     written = [str(option) for option in options]
-    source.limit.take(len(options) // _OPTIONS_A_PART + sum(map(len, written)) // _CHARACTERS_A_PART)
+    source.limit.take(len(options) // _OPTIONS_A_PART + sum(map(len, written)) // CHARACTERS_A_PART)
     if not source.terms:
         return []
     named = ((option, terms(text.replace("_", " "))) for option, text in zip(options, written, strict=True))
@@ -196,10 +174,10 @@ def _array(
     return found
 
 
-def _another(value: Any, used: list[Any], options: object, limit: FillLimit) -> Any:
+def _another(value: Any, used: list[Any], options: object, limit: SchemaLimit) -> Any:
     """Return a value beside those that are ``used``, like ``value``."""
     if isinstance(options, list):
-        limit.take(len(options) * len(used) // _CHARACTERS_A_PART)
+        limit.take(len(options) * len(used) // CHARACTERS_A_PART)
         return next((option for option in options if option not in used), value)
     while value in used and isinstance(value, int | float | str):
         limit.take(1 + len(used) // _OPTIONS_A_PART)
@@ -218,7 +196,7 @@ def _object(schema: Json, fill_part: Callable[..., Any]) -> Json:
 
 def _string(name: str, schema: Json, source: FillSource, *, optional: bool) -> str | None:
     source.limit.take(
-        schema.get("minLength", 0) // _CHARACTERS_A_PART + len(schema.get("pattern", "")) // _PATTERN_A_PART
+        schema.get("minLength", 0) // CHARACTERS_A_PART + len(schema.get("pattern", "")) // _PATTERN_A_PART
     )
     for value in islice(_candidates(name, schema, source), _MOST_CANDIDATES):
         if fits_text(value, schema):

@@ -6,12 +6,12 @@ validated and echoed. Unknown parameters are rejected.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from chat_app.offline.wire.errors import Json
-from chat_app.offline.wire.schema_limits import CheckedSchema, check_strict, is_nested_deeper, one_limit
+from chat_app.offline.wire.schema_limits import is_nested_deeper
 from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, Open, given, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
 
@@ -25,14 +25,8 @@ class FunctionToolIn(Open):
     type: Literal["function"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
     description: str | None = None
-    parameters: CheckedSchema | None = None
+    parameters: Json | None = None
     strict: bool | None = None
-
-    @model_validator(mode="after")
-    def _limit_strict_schema(self) -> Self:
-        if self.strict and self.parameters is not None:
-            check_strict(self.parameters)
-        return self
 
 
 class RankingOptions(Open):
@@ -159,15 +153,9 @@ class SchemaFormat(Open):
 
     type: Literal["json_schema"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
-    schema_: CheckedSchema = Field(alias="schema")
+    schema_: Json = Field(alias="schema")
     description: str | None = None
     strict: bool | None = None
-
-    @model_validator(mode="after")
-    def _limit_strict_schema(self) -> Self:
-        if self.strict:
-            check_strict(self.schema_)
-        return self
 
 
 class TextOptions(Open):
@@ -261,13 +249,12 @@ class CreateResponse(_Continuation):
     moderation: Json | None = None
     context_management: list[Json] | None = None
 
-    @model_validator(mode="wrap")
+    @model_validator(mode="before")
     @classmethod
-    def _limit_schemas(cls, body: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _limit_depth(cls, body: object) -> object:
         if is_nested_deeper(body, _DEEPEST):
             raise ValueError(f"lists and objects are more than {_DEEPEST} deep")
-        with one_limit():
-            return handler(body)
+        return body
 
 
 class Compact(_Continuation):

@@ -1,24 +1,21 @@
 """Rejects JSON schemas that are malformed or too large, or that have such patterns.
 
-The schemas of one request share one limit. ``schema_filling`` checks whether a schema can be filled. For strict tools
-and formats, the limits of OpenAI's structured outputs apply:
-https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
+The schemas of one request share one limit. ``schema_filling`` checks whether a schema can be filled.
 """
 
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Predicate
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.patterns import matcher, pattern_size
 
 MOST_PARTS: Final = 10_000
+CHARACTERS_A_PART: Final = 100
+"""A long value counts as several parts."""
 TOO_LARGE: Final = "the schema is too large or too deep"
 DEEPEST: Final = 64
 _UNIQUE: Final = 100
@@ -32,30 +29,28 @@ _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
 _COUNTED: Final = ("Items", "Length", "Properties", "Contains")
 _MOST_PATTERN_SIZE: Final = 200_000
 """Maximum compiled size of all different patterns of a request: about 0.15 s and 20 MB."""
-_LONG_ENUM: Final = 250
-_MOST_OF_STRICT: Final = {
-    "properties": 5_000,
-    "enum values": 1_000,
-    "characters in names, enum values and constants": 120_000,
-}
-_MOST_LEVELS: Final = 10
-_MOST_CHARACTERS_OF_LONG_ENUM: Final = 15_000
 
 
 @dataclass(slots=True)
-class _Left:
-    """The rest of the limits that the schemas of a request share."""
+class SchemaLimit:
+    """What the schemas of one request may still use; every method raises ``ValueError`` when it is used up."""
 
     parts: int = MOST_PARTS
     pattern_size: int = _MOST_PATTERN_SIZE
     patterns: set[str] = field(default_factory=set)
 
-    def take_part(self) -> None:
-        self.parts -= 1
+    def take(self, parts: int = 1) -> None:
+        """Count ``parts``."""
+        self.parts -= parts
         if self.parts < 0:
             raise ValueError(TOO_LARGE)
 
+    def take_value(self, value: object) -> None:
+        """Count a value that is copied."""
+        self.take(len(str(value)) // CHARACTERS_A_PART)
+
     def take_pattern(self, pattern: str) -> None:
+        """Count ``pattern``, unless it was counted before."""
         if pattern in self.patterns:
             return
         self.patterns.add(pattern)
@@ -63,19 +58,6 @@ class _Left:
         if self.pattern_size < 0:
             raise ValueError("the patterns of the schema are too large")
         matcher(pattern)
-
-
-_LEFT: ContextVar[_Left | None] = ContextVar("_LEFT", default=None)
-
-
-@contextmanager
-def one_limit() -> Generator[None]:
-    """Share one limit between all schemas that are checked in the ``with`` block."""
-    token = _LEFT.set(_Left())
-    try:
-        yield
-    finally:
-        _LEFT.reset(token)
 
 
 def at_reference(root: Json, reference: str) -> Json:
@@ -86,9 +68,8 @@ def at_reference(root: Json, reference: str) -> Json:
     return node if isinstance(node, dict) else {}
 
 
-def check_schema(root: Json) -> Json:
-    """Return ``root``. Raises ``ValueError`` if a keyword has the wrong type, or the schema is too large."""
-    left = _LEFT.get() or _Left()
+def check_schema(root: Json, limit: SchemaLimit) -> None:
+    """Raise ``ValueError`` if a keyword of ``root`` has the wrong type, or the schema takes more than ``limit``."""
     references: set[str] = set()
     checked: set[int] = set()
     waiting: list[tuple[Any, int]] = [(root, 0)]
@@ -98,13 +79,13 @@ def check_schema(root: Json) -> Json:
             continue
         checked.add(id(node))
         if not isinstance(node, dict):
-            raise ValueError("each part of a schema is an object")  # noqa: TRY004 - pydantic reports value errors
+            raise ValueError("each part of a schema is an object")  # noqa: TRY004 - as for any other fault of the schema
         _check_keywords(node)
-        left.take_part()
+        limit.take()
         if depth > DEEPEST:
             raise ValueError(TOO_LARGE)
         if "pattern" in node:
-            left.take_pattern(node["pattern"])
+            limit.take_pattern(node["pattern"])
         if "$ref" in node and node["$ref"] not in references:
             references.add(node["$ref"])
             # The reference may name a part outside of all keywords.
@@ -116,7 +97,6 @@ def check_schema(root: Json) -> Json:
             _merged_parts(root, {"$ref": reference}, merged, ())
     except RecursionError:
         raise ValueError(TOO_LARGE) from None
-    return root
 
 
 def _merged_parts(root: Json, node: Json, known: dict[str, int], inside: tuple[str, ...]) -> int:
@@ -143,7 +123,7 @@ def children_of(node: Json) -> Iterator[Any]:
     for key in _MAPS:
         for part in node.get(key, {}).values():
             if isinstance(part, bool):
-                raise ValueError(f"each of the '{key}' is an object")  # noqa: TRY004 - pydantic reports value errors
+                raise ValueError(f"each of the '{key}' is an object")  # noqa: TRY004 - as above
             yield part
 
 
@@ -181,43 +161,6 @@ _KEYWORDS: Final[Mapping[str, TypeAdapter[Any]]] = {
 }
 """The validator of the value of each keyword."""
 _BOUNDS: Final = (("minimum", "maximum"), *((f"min{what}", f"max{what}") for what in _COUNTED))
-
-
-def check_strict(schema: Json) -> None:
-    """Raise ``ValueError`` if a schema that ``check_schema`` has accepted is too large for a strict one."""
-    found: Counter[str] = Counter()
-    waiting: list[tuple[Any, int]] = [(schema, 0)]
-    while waiting:
-        node, level = waiting.pop()
-        if isinstance(node, bool):
-            continue
-        found.update(_sizes(node))
-        level += "properties" in node
-        if level > _MOST_LEVELS:
-            raise ValueError(f"a strict schema has at most {_MOST_LEVELS} levels of nesting")
-        waiting += ((part, level) for part in children_of(node))
-    for what, most in _MOST_OF_STRICT.items():
-        if found[what] > most:
-            raise ValueError(f"a strict schema has at most {most:,} {what}")
-
-
-def _sizes(node: Json) -> dict[str, int]:
-    """Return the size of a part of a schema for each limit in ``_MOST_OF_STRICT``."""
-    properties, enum = node.get("properties", {}), node.get("enum", [])
-    if len(enum) > _LONG_ENUM and _characters(enum) > _MOST_CHARACTERS_OF_LONG_ENUM:
-        raise ValueError(
-            f"a strict enum of more than {_LONG_ENUM} values has at most {_MOST_CHARACTERS_OF_LONG_ENUM:,} characters"
-        )
-    names = [*properties, *node.get("$defs", {}), *node.get("definitions", {})]
-    sizes = (len(properties), len(enum), _characters([*names, *enum, node.get("const")]))
-    return dict(zip(_MOST_OF_STRICT, sizes, strict=True))
-
-
-def _characters(values: list[Any]) -> int:
-    return sum(len(value) for value in values if isinstance(value, str))
-
-
-CheckedSchema = Annotated[Json, AfterValidator(check_schema)]
 
 
 def is_nested_deeper(value: object, most: int) -> bool:
