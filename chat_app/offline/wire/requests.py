@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.schema_limits import is_nested_deeper
-from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, Open, given, kind_of, tag_by
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, Open, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
 
 _DEEPEST: Final = 150
@@ -97,18 +97,9 @@ Tool = Annotated[
 
 
 class NamedToolChoice(Open):
-    """A tool that the model must call."""
+    """A tool that the model must call, one of those that the request declares."""
 
-    type: Literal[
-        "function",
-        "file_search",
-        "custom",
-        "mcp",
-        "web_search_preview",
-        "code_interpreter",
-        "image_generation",
-        "computer_use_preview",
-    ]
+    type: str
     name: str | None = None
 
 
@@ -205,8 +196,6 @@ class Retrieve(BaseModel, frozen=True):
 
 class _Continuation(Closed):
     """A body with new input, a response to continue, or both."""
-
-    model_config = ConfigDict(json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]})
 
     input: Input | None = None
     instructions: str | None = None

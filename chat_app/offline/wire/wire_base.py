@@ -5,8 +5,6 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from chat_app.offline.wire.errors import Json
-
 MetadataValue = Annotated[str, Field(max_length=512)]
 Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], Field(max_length=16)]
 _MOST: Final = 2**53
@@ -22,11 +20,6 @@ WHOLE: Final = BeforeValidator(_whole)
 
 Place it after the bounds, so that the JSON schema has them.
 """
-
-
-def given(name: str) -> Json:
-    """Return the JSON schema of an object in which ``name`` is present and not null."""
-    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 class Closed(BaseModel):

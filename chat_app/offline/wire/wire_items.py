@@ -117,25 +117,7 @@ class ItemReference(Open):
 class OtherItemIn(Open):
     """An item that this model does not read, such as a call of another tool. It stays in the history."""
 
-    type: Literal[
-        "web_search_call",
-        "computer_call",
-        "computer_call_output",
-        "image_generation_call",
-        "code_interpreter_call",
-        "local_shell_call",
-        "local_shell_call_output",
-        "shell_call",
-        "shell_call_output",
-        "apply_patch_call",
-        "apply_patch_call_output",
-        "mcp_list_tools",
-        "mcp_approval_request",
-        "mcp_approval_response",
-        "mcp_call",
-        "custom_tool_call",
-        "custom_tool_call_output",
-    ]
+    type: Annotated[str, Field(pattern=r"^[a-z]\w*_(?:call(?:_output)?|list_tools|approval_re(?:quest|sponse))$")]
 
 
 _ITEMS = frozenset(
