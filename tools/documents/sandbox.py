@@ -14,7 +14,7 @@ from tools.documents.worker import Job, Limits
 from tools.errors import SourceRejected
 
 QUIET_SECONDS = 60.0
-"""Longest silence of the worker; a page of text takes 3 ms."""
+"""Longest silence of the worker; a page of text takes 4 ms."""
 _ALLOCATOR = {
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_TOP_PAD_": str(16 << 20),

@@ -3,15 +3,11 @@
 Runs in the worker process.
 """
 
-import ctypes
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from pypdfium2 import raw
-
-from tools.documents.pdf.pdf_text import ADDRESS, FLOAT, address_of, typed
 
 _THICKEST = 5.0
 """Points; a wide line is reported with half its width on each side."""
@@ -25,13 +21,6 @@ _LEAST_WIDTH = 0.3
 """Minimum width of the rules of a table, as a share of the page's width."""
 MAX_OBJECTS = 5_000
 """A page that draws more is a picture made of lines."""
-
-_COUNT = typed(raw.FPDFPage_CountObjects, ctypes.c_int, ADDRESS)
-_OBJECT = typed(raw.FPDFPage_GetObject, ADDRESS, ADDRESS, ctypes.c_int)
-_KIND = typed(raw.FPDFPageObj_GetType, ctypes.c_int, ADDRESS)
-_BOUNDS = typed(raw.FPDFPageObj_GetBounds, None, *(ADDRESS,) * 5)
-
-
 T = TypeVar("T")
 
 
@@ -69,18 +58,11 @@ def runs(items: Iterable[T], continues: Callable[[list[T], T], bool]) -> Iterato
 
 def _pieces(page: Any) -> list[tuple[float, float, float]]:
     """Return left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
-    handle = address_of(page.raw)
-    count = _COUNT(handle)
-    if count > MAX_OBJECTS:
+    if raw.FPDFPage_CountObjects(page) > MAX_OBJECTS:
         return []
-    things = list(map(_OBJECT, repeat(handle), range(count)))
-    paths = [thing for thing, kind in zip(things, map(_KIND, things), strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
-    sides = array("f", bytes(4 * FLOAT * len(paths)))
-    start, _ = sides.buffer_info()
-    end = start + 4 * FLOAT * len(paths)
-    list(map(_BOUNDS, paths, *(range(start + at * FLOAT, end + at * FLOAT, 4 * FLOAT) for at in range(4))))
     found: list[tuple[float, float, float]] = []
-    for left, bottom, right, top in zip(sides[::4], sides[1::4], sides[2::4], sides[3::4], strict=True):
+    for path in page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=1):
+        left, bottom, right, top = path.get_bounds()
         if right - left < _SHORTEST:
             continue
         heights = ((bottom + top) / 2,) if top - bottom <= _THICKEST else (bottom, top)
