@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from chat_app.agent.citations.code_places import CodePlace
 
 _NUMBERS = r"\d{1,4}(?:[-\u2013]\d{1,4})?"
-_BEGINNING = re.compile(rf"\[(?:{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*(?:, ?|; ?|[-\u2013])?)?")
-_WHOLE = re.compile(rf"\[{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*\]")
+_MARKER = re.compile(rf"\[(?:{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*(?P<end>\]|, ?|; ?|[-\u2013])?)?")
+"""A marker, or the beginning of one."""
 _NUMBER_OR_RANGE = re.compile(r"(\d+)(?:[-\u2013](\d+))?")
 _LONGEST_RANGE = 20
 _LONGEST = 40
@@ -36,49 +36,38 @@ class MarkerParser:
 
     def feed(self, text: str) -> list[str | Marker]:
         """Return the text and markers that are complete once ``text`` has come."""
-        if not self._held and "[" not in text:
-            self._place.take(text)
-            return [text] if text else []
         parts: list[str | Marker] = []
-        for character in text:
-            self._take(character, parts)
+        rest, self._held = self._held + text, ""
+        while rest:
+            before, bracket, behind = rest.partition("[")
+            self._pass_on(before, before, parts)
+            rest = bracket + behind
+            if not rest:
+                break
+            found = None if self._place.is_literal(bracket) else _MARKER.match(rest)
+            if found and found.end() == len(rest) <= _LONGEST:
+                self._held = rest
+                break
+            # "[1](" begins a link: those are the author's brackets, not a citation.
+            whole = found and found["end"] == "]" and found.end() <= _LONGEST and rest[found.end()] != "("
+            raw = found[0] if found and whole else bracket
+            self._pass_on(raw, _marker(raw) if whole else raw, parts)
+            rest = rest.removeprefix(raw)
         return parts
 
     def flush(self) -> list[str | Marker]:
         """Return what is still held; call it once, at the end of the text."""
         parts: list[str | Marker] = []
-        if _WHOLE.fullmatch(self._held):
-            _add(parts, _marker(self._held))
-        elif self._held:
-            _add(parts, self._held)
-        self._held = ""
+        held, self._held = self._held, ""
+        self._pass_on(held, _marker(held) if held.endswith("]") else held, parts)
         return parts
 
-    def _take(self, character: str, parts: list[str | Marker]) -> None:
-        if self._held:
-            if self._grow(character):
-                self._place.take(character)
-                return
-            held, self._held = self._held, ""
-            # "[1](" begins a link: those are the author's brackets, not a citation.
-            if held.endswith("]") and character != "(":
-                _add(parts, _marker(held))
-            else:
-                _add(parts, held)
-        if character == "[" and not self._place.is_literal(character):
-            self._held = character
-        else:
-            _add(parts, character)
-        self._place.take(character)
-
-    def _grow(self, character: str) -> bool:
-        """Return whether ``character`` still belongs to what may be a marker."""
-        candidate = self._held + character
-        possible = _BEGINNING.fullmatch(candidate) or _WHOLE.fullmatch(candidate)
-        if possible and len(candidate) <= _LONGEST:
-            self._held = candidate
-            return True
-        return False
+    def _pass_on(self, raw: str, part: str | Marker, parts: list[str | Marker]) -> None:
+        self._place.take(raw)
+        if parts and isinstance(part, str) and isinstance(parts[-1], str):
+            parts[-1] += part
+        elif part:
+            parts.append(part)
 
 
 def _marker(raw: str) -> Marker | str:
@@ -91,10 +80,3 @@ def _marker(raw: str) -> Marker | str:
             return raw
         numbers += span
     return Marker(raw, tuple(numbers), ranges=any(last for _, last in found))
-
-
-def _add(parts: list[str | Marker], part: str | Marker) -> None:
-    if parts and isinstance(part, str) and isinstance(parts[-1], str):
-        parts[-1] += part
-    else:
-        parts.append(part)
