@@ -48,23 +48,17 @@ def _inside_words(text: str, lines: Sequence[tuple[int, int]], characters: PageC
     spans = [found.span() for start, end in lines for found in _BETWEEN_LETTERS.finditer(text, start, end)]
     if not any(_stands_alone(text, start - 1) for start, _ in spans):
         return []
-    befores, afters = [start - 1 for start, _ in spans], [end for _, end in spans]
-    _, rights = characters.sides(befores)
-    lefts, _ = characters.sides(afters)
-    sizes = list(zip(characters.sizes(befores), characters.sizes(afters), strict=True))
-    widths = [
-        (left - right) / max(before, after, 1.0)
-        for left, right, (before, after) in zip(lefts, rights, sizes, strict=True)
-    ]
-    behind_capital = [
-        before > _LARGER * after and _stands_alone(text, at) for at, (before, after) in zip(befores, sizes, strict=True)
-    ]
-    usual = median([width for width, behind in zip(widths, behind_capital, strict=True) if not behind] or [0.0])
-    return [
-        span
-        for span, width, behind in zip(spans, widths, behind_capital, strict=True)
-        if behind and (text[span[0] - 1] not in _WORDS or width < _NARROWER * usual)
-    ]
+    usual_widths: list[float] = []
+    behind_capitals: list[tuple[tuple[int, int], float]] = []
+    for start, end in spans:
+        before, after = characters.size(start - 1), characters.size(end)
+        width = (characters.sides(end)[0] - characters.sides(start - 1)[1]) / max(before, after, 1.0)
+        if before > _LARGER * after and _stands_alone(text, start - 1):
+            behind_capitals.append(((start, end), width))
+        else:
+            usual_widths.append(width)
+    usual = median(usual_widths or [0.0])
+    return [span for span, width in behind_capitals if text[span[0] - 1] not in _WORDS or width < _NARROWER * usual]
 
 
 def _stands_alone(text: str, at: int) -> bool:
@@ -74,9 +68,8 @@ def _stands_alone(text: str, at: int) -> bool:
 def with_raised_numbers(text: str, characters: PageCharacters) -> str:
     """Return the text of a page with ``JOINER`` for the spaces in and before raised numbers behind sentences."""
     found = [match for match in _BEHIND.finditer(text) if _ENDS.search(text[: match.start()][-_REACH:])]
-    raised = _raised([match.start(1) for match in found], [match.start() - 1 for match in found], characters)
-    for match, is_raised in zip(found, raised, strict=True):
-        if is_raised:
+    for match in found:
+        if _is_raised(match.start(1), match.start() - 1, characters):
             text = text[: match.start()] + match[0].replace(" ", JOINER) + text[match.end() :]
     return text
 
@@ -84,10 +77,7 @@ def with_raised_numbers(text: str, characters: PageCharacters) -> str:
 def opened_by_raised(text: str, firsts: Sequence[int], characters: PageCharacters) -> list[bool]:
     """Return for each line that begins at one of ``firsts`` whether a raised number opens it."""
     found = {match.start(): match.end() for match in _OPENING.finditer(text)}
-    opening = [first for first in firsts if first in found]
-    raised = _raised(opening, [found[first] for first in opening], characters)
-    numbers = {first for first, is_raised in zip(opening, raised, strict=True) if is_raised}
-    return [first in numbers for first in firsts]
+    return [first in found and _is_raised(first, found[first], characters) for first in firsts]
 
 
 def takes_number(text: str) -> bool:
@@ -95,9 +85,7 @@ def takes_number(text: str) -> bool:
     return _ENDS.search(text[-_REACH:]) is not None
 
 
-def _raised(numbers: Sequence[int], words: Sequence[int], characters: PageCharacters) -> list[bool]:
-    """Return for each number whether it is higher than the character of the word beside it."""
-    _, high = characters.origins(numbers)
-    _, low = characters.origins(words)
-    sizes = characters.sizes(words)
-    return [up - base > _RAISED * size for up, base, size in zip(high, low, sizes, strict=True)]
+def _is_raised(number: int, word: int, characters: PageCharacters) -> bool:
+    """Return whether a number is higher than the character of the word beside it."""
+    (_, up), (_, base) = characters.origin(number), characters.origin(word)
+    return up - base > _RAISED * characters.size(word)

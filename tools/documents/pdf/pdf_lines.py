@@ -6,11 +6,10 @@ belong to a table are parted into cells: pieces further apart than the words of 
 
 import math
 import re
-from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import islice
 from operator import mul, sub
 from statistics import mode
 from typing import Any, NamedTuple
@@ -61,52 +60,21 @@ class Places(NamedTuple):
     sizes: Sequence[float]
 
 
-def cells_of(
-    text: str, parts: Parts, places: Places, chosen: Sequence[int], characters: PageCharacters
-) -> list[tuple[Cell, ...]]:
-    """Part the chosen lines where the space between two words is far wider than between words of a sentence."""
-    found: list[tuple[Cell, ...]] = [()] * len(parts.words)
-    lefts, _ = characters.sides([parts.firsts[at] for at in chosen])
-    broken = [at for at in chosen if parts.hyphenated[at]]
-    _, ends = characters.sides([parts.lasts[at] + 1 for at in broken])
+def _cells(text: str, parts: Parts, places: Places, at: int, characters: PageCharacters) -> tuple[Cell, ...]:
+    """Part a line where the space between two words is far wider than between words of a sentence."""
+    first, last = parts.firsts[at], parts.lasts[at]
+    left, _ = characters.sides(first)
+    cells: list[Cell] = []
+    for space in _SPACES.finditer(text, first, last):
+        _, before = characters.sides(space.start() - 1)
+        after, _ = characters.sides(space.end())
+        if after - before > max(LEAST_GAP, places.sizes[at] * CELL_GAP):
+            cells.append(Cell(clean(text[first : space.start()]), left, before))
+            first, left = space.end(), after
+    rest = clean(text[first : last + 1]) if cells else parts.words[at]
     # The sign of a hyphen at a line's end is a part of its last cell.
-    hyphens = dict(zip(broken, ends, strict=True))
-    gaps = _gaps(text, parts, places.sizes, chosen, characters)
-    for at, start in zip(chosen, lefts, strict=True):
-        first, left = parts.firsts[at], start
-        cells: list[Cell] = []
-        for gap in gaps.get(at, ()):
-            cells.append(Cell(clean(text[first : gap.start]), left, gap.left))
-            first, left = gap.end, gap.right
-        rest = clean(text[first : parts.lasts[at] + 1]) if cells else parts.words[at]
-        found[at] = (*cells, Cell(rest, left, hyphens.get(at, places.rights[at])))
-    return found
-
-
-class _Gap(NamedTuple):
-    """White space of the text from ``start`` to ``end``, as wide as from ``left`` to ``right`` on the page."""
-
-    start: int
-    end: int
-    left: float
-    right: float
-
-
-def _gaps(
-    text: str, parts: Parts, sizes: Sequence[float], chosen: Sequence[int], characters: PageCharacters
-) -> dict[int, list[_Gap]]:
-    """Return the wide spaces of each line that has some."""
-    firsts = [parts.firsts[at] for at in chosen]
-    spaces = [match.span() for at in chosen for match in _SPACES.finditer(text, parts.firsts[at], parts.lasts[at])]
-    _, befores = characters.sides([start - 1 for start, _ in spaces])
-    afters, _ = characters.sides([end for _, end in spaces])
-    wide: dict[int, list[_Gap]] = {}
-    for space in [at for at, width in enumerate(map(sub, afters, befores)) if width > LEAST_GAP]:
-        (start, end), left, right = spaces[space], befores[space], afters[space]
-        at = chosen[bisect(firsts, start) - 1]
-        if right - left > sizes[at] * CELL_GAP:
-            wide.setdefault(at, []).append(_Gap(start, end, left, right))
-    return wide
+    right = characters.sides(last + 1)[1] if parts.hyphenated[at] else places.rights[at]
+    return (*cells, Cell(rest, left, right))
 
 
 class Line(NamedTuple):
@@ -178,13 +146,13 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     placed = text if units(text) == len(text) else ""
     if (joined := with_raised_numbers(placed, characters)) != placed:
         text, placed, parts = joined, joined, parts_of(joined)
-    lefts, bases = characters.origins(parts.firsts)
-    _, rights = characters.sides(parts.lasts)
+    lefts, bases = zip(*map(characters.origin, parts.firsts), strict=True)
+    rights = [characters.sides(last)[1] for last in parts.lasts]
     sizes, bold = _sizes(parts, characters), _bold(parts, characters)
     places = Places(lefts, rights, bases, sizes)
     tabular = _stand_as_rows(parts.words, places) and _has_cells(text)
-    chosen = list(range(len(parts.words))) if tabular else _under_captions(text, parts, bases, bold)
-    cells = cells_of(text, parts, places, chosen, characters) if chosen else repeat(())
+    chosen = range(len(parts.words)) if tabular else _under_captions(text, parts, bases, bold)
+    cells = [_cells(text, parts, places, at, characters) if at in chosen else () for at in range(len(parts.words))]
     ends = map(max, lefts, rights)
     raised = opened_by_raised(placed, parts.firsts, characters)
     lines = map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells, raised)
@@ -212,19 +180,20 @@ def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
     Where a line begins in another size than most of the page, the larger of its two ends counts: a raised reference
     number or small capitals may open it. A bullet at its beginning is ignored.
     """
-    sizes = characters.sizes(parts.firsts)
+    sizes = list(map(characters.size, parts.firsts))
     usual = mode(sizes)
-    bullets = [words[0] in BULLETS for words in parts.words]
-    others = [at for at, size in enumerate(sizes) if size != usual or bullets[at]]
-    for at, size in zip(others, characters.sizes([parts.lasts[at] for at in others]), strict=True):
-        sizes[at] = size if bullets[at] else max(sizes[at], size)
+    for at, words in enumerate(parts.words):
+        if words[0] in BULLETS:
+            sizes[at] = characters.size(parts.lasts[at])
+        elif sizes[at] != usual:
+            sizes[at] = max(sizes[at], characters.size(parts.lasts[at]))
     return sizes
 
 
 def _bold(parts: Parts, characters: PageCharacters) -> list[bool]:
     """Return whether each line begins and ends in bold type."""
-    lightest = map(min, characters.weights(parts.firsts), characters.weights(parts.lasts))
-    return [weight >= BOLD_WEIGHT for weight in lightest]
+    ends = zip(parts.firsts, parts.lasts, strict=True)
+    return [min(map(characters.weight, both)) >= BOLD_WEIGHT for both in ends]
 
 
 def _has_cells(text: str) -> bool:
@@ -242,13 +211,13 @@ def _stand_as_rows(words: Sequence[str], places: Places) -> bool:
     return max(len(wide), len(beside)) >= LEAST_ROWS
 
 
-def _under_captions(text: str, parts: Parts, bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
+def _under_captions(text: str, parts: Parts, bases: Sequence[float], bold: Sequence[bool]) -> Collection[int]:
     """Return the lines that may belong to a table: those below the first table caption of the page."""
     if TABLE_CAPTION.search(text) is None or not _has_cells(text):
-        return []
+        return ()
     captions = [base for words, base, heavy in zip(parts.words, bases, bold, strict=True) if is_caption(words, heavy)]
     highest = max(captions, default=-math.inf)
-    return [at for at, base in enumerate(bases) if base <= highest]
+    return {at for at, base in enumerate(bases) if base <= highest}
 
 
 def is_caption(words: str, bold: bool) -> bool:

@@ -66,32 +66,26 @@ class PageCharacters:
     def __init__(self, text_page: Any) -> None:
         self._page = text_page
 
-    def origins(self, indices: Sequence[int]) -> tuple[list[float], list[float]]:
-        """Return the left end and base line of each character."""
-        found = [self._doubles(raw.FPDFText_GetCharOrigin, index, 2) for index in indices]
-        return [left for left, _ in found], [base for _, base in found]
+    def origin(self, index: int) -> Sequence[float]:
+        """Return the left end and base line of a character."""
+        return self._doubles(raw.FPDFText_GetCharOrigin, index, 2)
 
-    def sides(self, indices: Sequence[int]) -> tuple[list[float], list[float]]:
-        """Return the left and right edges of the characters' boxes."""
-        found = [self._doubles(raw.FPDFText_GetCharBox, index, 4) for index in indices]
-        return [left for left, *_ in found], [right for _, right, *_ in found]
+    def sides(self, index: int) -> Sequence[float]:
+        """Return the left and right edges of a character's box."""
+        return self._doubles(raw.FPDFText_GetCharBox, index, 4)[:2]
 
-    def weights(self, indices: Sequence[int]) -> list[int]:
-        """Return the font weight of each character: 400 is regular, 700 bold."""
-        return [raw.FPDFText_GetFontWeight(self._page, index) for index in indices]
+    def weight(self, index: int) -> int:
+        """Return the font weight of a character: 400 is regular, 700 bold."""
+        return int(raw.FPDFText_GetFontWeight(self._page, index))
 
-    def sizes(self, indices: Sequence[int]) -> list[float]:
-        """Return the type size of each character, to a tenth of a point."""
-        return list(map(self._size, indices))
-
-    def _size(self, index: int) -> float:
-        """Return the font size scaled by the text matrix, whose upward part is c and d."""
+    def size(self, index: int) -> float:
+        """Return the type size of a character, to a tenth of a point: the font size scaled by the text matrix."""
         matrix = raw.FS_MATRIX()
         raw.FPDFText_GetMatrix(self._page, index, matrix)
         size: float = raw.FPDFText_GetFontSize(self._page, index)
         return round(size * (math.hypot(matrix.c, matrix.d) or 1.0), 1)
 
-    def _doubles(self, function: Any, index: int, count: int) -> list[float]:
+    def _doubles(self, function: Any, index: int, count: int) -> Sequence[float]:
         """Return what ``function`` writes about a character."""
         values = [ctypes.c_double() for _ in range(count)]
         function(self._page, index, *values)
