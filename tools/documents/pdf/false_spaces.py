@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from statistics import median
 
-from tools.documents.pdf.pdf_text import PageCharacters, Parts
+from tools.documents.pdf.pdf_text import PageCharacters, TextLine
 
 JOINER = "\u200b"
 """Replaces a false space, so that all characters keep their places; ``clean`` drops it."""
@@ -30,10 +30,9 @@ _RAISED = 0.15
 """Minimum height of a raised number above the words beside it, in heights of the type."""
 
 
-def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str:
+def with_whole_words(text: str, lines: Sequence[TextLine], characters: PageCharacters) -> str:
     """Return the text of a page with ``JOINER`` in place of spaces inside words in small capitals."""
-    lines = zip(parts.words, parts.firsts, parts.lasts, strict=True)
-    capitals = [(first, last + 1) for words, first, last in lines if words.isupper()]
+    capitals = [(line.first, line.last + 1) for line in lines if line.words.isupper()]
     if not capitals:
         return text
     spaces = _inside_words(text, capitals, characters)
@@ -74,10 +73,10 @@ def with_raised_numbers(text: str, characters: PageCharacters) -> str:
     return text
 
 
-def opened_by_raised(text: str, firsts: Sequence[int], characters: PageCharacters) -> list[bool]:
-    """Return for each line that begins at one of ``firsts`` whether a raised number opens it."""
-    found = {match.start(): match.end() for match in _OPENING.finditer(text)}
-    return [first in found and _is_raised(first, found[first], characters) for first in firsts]
+def is_opened_by_raised(text: str, first: int, characters: PageCharacters) -> bool:
+    """Return whether a raised number opens the line that begins at ``first``."""
+    found = _OPENING.match(text, first)
+    return found is not None and _is_raised(first, found.end(), characters)
 
 
 def takes_number(text: str) -> bool:

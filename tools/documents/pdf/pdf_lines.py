@@ -6,19 +6,18 @@ belong to a table are parted into cells: pieces further apart than the words of 
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
-from operator import mul, sub
+from itertools import pairwise
 from statistics import mode
 from typing import Any, NamedTuple
 
 from pypdfium2 import raw
 
-from tools.documents.pdf.false_spaces import opened_by_raised, with_raised_numbers, with_whole_words
+from tools.documents.pdf.false_spaces import is_opened_by_raised, with_raised_numbers, with_whole_words
 from tools.documents.pdf.pdf_rules import Rule, read_rules
-from tools.documents.pdf.pdf_text import PageCharacters, Parts, parts_of, units
+from tools.documents.pdf.pdf_text import PageCharacters, TextLine, text_lines, units
 from tools.errors import SourceRejected
 from tools.language.sentences import BULLETS
 from tools.language.terms import clean
@@ -49,32 +48,6 @@ class Cell(NamedTuple):
     text: str
     left: float
     right: float
-
-
-class Places(NamedTuple):
-    """Where the lines of a page are, as columns of one length. All in points."""
-
-    lefts: Sequence[float]
-    rights: Sequence[float]
-    bases: Sequence[float]
-    sizes: Sequence[float]
-
-
-def _cells(text: str, parts: Parts, places: Places, at: int, characters: PageCharacters) -> tuple[Cell, ...]:
-    """Part a line where the space between two words is far wider than between words of a sentence."""
-    first, last = parts.firsts[at], parts.lasts[at]
-    left, _ = characters.sides(first)
-    cells: list[Cell] = []
-    for space in _SPACES.finditer(text, first, last):
-        _, before = characters.sides(space.start() - 1)
-        after, _ = characters.sides(space.end())
-        if after - before > max(LEAST_GAP, places.sizes[at] * CELL_GAP):
-            cells.append(Cell(clean(text[first : space.start()]), left, before))
-            first, left = space.end(), after
-    rest = clean(text[first : last + 1]) if cells else parts.words[at]
-    # The sign of a hyphen at a line's end is a part of its last cell.
-    right = characters.sides(last + 1)[1] if parts.hyphenated[at] else places.rights[at]
-    return (*cells, Cell(rest, left, right))
 
 
 class Line(NamedTuple):
@@ -136,30 +109,48 @@ def read_page(document: Any, index: int) -> PdfPage:
 def _lines(text_page: Any) -> tuple[list[Line], bool]:
     """Return the lines of a page, and whether some are placed like table rows."""
     text: str = text_page.get_text_range()
-    parts = parts_of(text)
-    if not parts.words:
+    parts = text_lines(text)
+    if not parts:
         return [], False
     characters = PageCharacters(text_page)
     if (whole := with_whole_words(text, parts, characters)) != text:
-        text, parts = whole, parts_of(whole)
+        text, parts = whole, text_lines(whole)
     # In other text the places of characters are not those on the page.
     placed = text if units(text) == len(text) else ""
     if (joined := with_raised_numbers(placed, characters)) != placed:
-        text, placed, parts = joined, joined, parts_of(joined)
-    lefts, bases = zip(*map(characters.origin, parts.firsts), strict=True)
-    rights = [characters.sides(last)[1] for last in parts.lasts]
-    sizes, bold = _sizes(parts, characters), _bold(parts, characters)
-    places = Places(lefts, rights, bases, sizes)
-    tabular = _stand_as_rows(parts.words, places) and _has_cells(text)
-    chosen = range(len(parts.words)) if tabular else _under_captions(text, parts, bases, bold)
-    cells = [_cells(text, parts, places, at, characters) if at in chosen else () for at in range(len(parts.words))]
-    ends = map(max, lefts, rights)
-    raised = opened_by_raised(placed, parts.firsts, characters)
-    lines = map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells, raised)
+        text, placed, parts = joined, joined, text_lines(joined)
+    lines = [_line(part, size, characters) for part, size in zip(parts, _sizes(parts, characters), strict=True)]
+    tabular = _stand_as_rows(lines) and _has_cells(text)
+    highest = math.inf if tabular else _highest_caption(text, lines)
+    for at, part in enumerate(parts):
+        cells = _cells(text, part, lines[at].size, characters) if lines[at].base <= highest else ()
+        raised = is_opened_by_raised(placed, part.first, characters)
+        lines[at] = lines[at]._replace(cells=cells, raised=raised)
     return _whole_lines(lines), tabular
 
 
-def _whole_lines(lines: Iterable[Line]) -> list[Line]:
+def _line(part: TextLine, size: float, characters: PageCharacters) -> Line:
+    (left, base), (_, right) = characters.origin(part.first), characters.sides(part.last)
+    bold = min(characters.weight(part.first), characters.weight(part.last)) >= BOLD_WEIGHT
+    return Line(part.words, left, max(left, right), base, size, bold, part.hyphenated)
+
+
+def _cells(text: str, part: TextLine, size: float, characters: PageCharacters) -> tuple[Cell, ...]:
+    """Part a line where the space between two words is far wider than between words of a sentence."""
+    first, (left, _) = part.first, characters.sides(part.first)
+    cells: list[Cell] = []
+    for space in _SPACES.finditer(text, part.first, part.last):
+        (_, before), (after, _) = characters.sides(space.start() - 1), characters.sides(space.end())
+        if after - before > max(LEAST_GAP, size * CELL_GAP):
+            cells.append(Cell(clean(text[first : space.start()]), left, before))
+            first, left = space.end(), after
+    rest = clean(text[first : part.last + 1]) if cells else part.words
+    # The sign of a hyphen at a line's end is a part of its last cell.
+    _, right = characters.sides(part.last + part.hyphenated)
+    return (*cells, Cell(rest, left, right))
+
+
+def _whole_lines(lines: Sequence[Line]) -> list[Line]:
     """Return the lines, those made whole that PDFium breaks behind a raised figure: "kg/m2" and ")"."""
     whole: list[Line] = []
     for line in lines:
@@ -174,26 +165,20 @@ def _whole_lines(lines: Iterable[Line]) -> list[Line]:
     return whole
 
 
-def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
+def _sizes(parts: Sequence[TextLine], characters: PageCharacters) -> list[float]:
     """Return the type size of each line.
 
     Where a line begins in another size than most of the page, the larger of its two ends counts: a raised reference
     number or small capitals may open it. A bullet at its beginning is ignored.
     """
-    sizes = list(map(characters.size, parts.firsts))
+    sizes = [characters.size(part.first) for part in parts]
     usual = mode(sizes)
-    for at, words in enumerate(parts.words):
-        if words[0] in BULLETS:
-            sizes[at] = characters.size(parts.lasts[at])
+    for at, part in enumerate(parts):
+        if part.words[0] in BULLETS:
+            sizes[at] = characters.size(part.last)
         elif sizes[at] != usual:
-            sizes[at] = max(sizes[at], characters.size(parts.lasts[at]))
+            sizes[at] = max(sizes[at], characters.size(part.last))
     return sizes
-
-
-def _bold(parts: Parts, characters: PageCharacters) -> list[bool]:
-    """Return whether each line begins and ends in bold type."""
-    ends = zip(parts.firsts, parts.lasts, strict=True)
-    return [min(map(characters.weight, both)) >= BOLD_WEIGHT for both in ends]
 
 
 def _has_cells(text: str) -> bool:
@@ -201,23 +186,18 @@ def _has_cells(text: str) -> bool:
     return text.count(". . .") < MAX_LEADERS and units(text) == len(text)
 
 
-def _stand_as_rows(words: Sequence[str], places: Places) -> bool:
+def _stand_as_rows(lines: Sequence[Line]) -> bool:
     """Return whether some lines are far wider than their words, or beside the line before, as rows are."""
-    # Built of C loops, for every line of every page comes through here.
-    risen = map(sub, islice(places.bases, 1, None), places.bases)
-    widths, usual = map(sub, places.rights, places.lefts), map(mul, places.sizes, map(len, words))
-    beside = [rise for rise in risen if -1 < rise < TALLEST_ROW]
-    wide = [width for width, high in zip(widths, usual, strict=True) if width > WIDE_LINE * high]
-    return max(len(wide), len(beside)) >= LEAST_ROWS
+    beside = sum(-1 < line.base - above.base < TALLEST_ROW for above, line in pairwise(lines))
+    wide = sum(line.right - line.left > WIDE_LINE * (line.size * len(line.text)) for line in lines)
+    return max(wide, beside) >= LEAST_ROWS
 
 
-def _under_captions(text: str, parts: Parts, bases: Sequence[float], bold: Sequence[bool]) -> Collection[int]:
-    """Return the lines that may belong to a table: those below the first table caption of the page."""
+def _highest_caption(text: str, lines: Sequence[Line]) -> float:
+    """Return the height of the page's first table caption, below which lines may belong to a table."""
     if TABLE_CAPTION.search(text) is None or not _has_cells(text):
-        return ()
-    captions = [base for words, base, heavy in zip(parts.words, bases, bold, strict=True) if is_caption(words, heavy)]
-    highest = max(captions, default=-math.inf)
-    return {at for at, base in enumerate(bases) if base <= highest}
+        return -math.inf
+    return max((line.base for line in lines if is_caption(line.text, line.bold)), default=-math.inf)
 
 
 def is_caption(words: str, bold: bool) -> bool:

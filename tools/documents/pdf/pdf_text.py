@@ -16,43 +16,38 @@ _HYPHEN_ENDS = frozenset(LINE_HYPHENS)
 """Where PDFium ends a line with a hyphen it writes one of these signs in place of the hyphen and the line break."""
 
 
-class Parts(NamedTuple):
-    """The lines of a page's text that hold words, as columns of one length."""
+class TextLine(NamedTuple):
+    """A line of a page's text that holds words."""
 
-    words: list[str]
-    firsts: list[int]
-    """Where in the text their first visible characters are."""
-    lasts: list[int]
-    """Where their last visible characters are. A hyphen that PDFium put at a line's end is not counted."""
-    hyphenated: list[bool]
+    words: str
+    first: int
+    """Where in the text its first visible character is."""
+    last: int
+    """Where its last visible character is. A hyphen that PDFium put at the line's end is not counted."""
+    hyphenated: bool
 
 
-def parts_of(text: str) -> Parts:
+def text_lines(text: str) -> list[TextLine]:
     """Return the lines of ``text`` that hold words; a line-end hyphen of PDFium ends a line too."""
     # Characters beyond the basic plane count twice on the text page.
     wide = units(text) > len(text)
     broken = text.replace("\r\n", "\n ").replace("\r", "\n")
     for sign in LINE_HYPHENS:
         broken = broken.replace(sign, f"{sign}\n")
-    parts = Parts([], [], [], [])
+    found: list[TextLine] = []
     at = 0
     for line in broken.split("\n"):
         stripped = line.strip()
         if stripped:
             hyphenated = stripped[-1] in _HYPHEN_ENDS
-            words = clean(stripped[:-1] if hyphenated else stripped)
-            if words:
+            if words := clean(stripped[:-1] if hyphenated else stripped):
                 first = at + line.index(stripped[0])
                 if wide:
                     first = units(text[:first])
-                last = first + len(stripped) - 1 - hyphenated
-                parts.words.append(words)
-                parts.firsts.append(first)
-                parts.lasts.append(max(first, last))
-                parts.hyphenated.append(hyphenated)
+                found.append(TextLine(words, first, max(first, first + len(stripped) - 1 - hyphenated), hyphenated))
             at -= hyphenated
         at += len(line) + 1
-    return parts
+    return found
 
 
 def units(text: str) -> int:
