@@ -4,10 +4,11 @@ It does not depend on documents or files, so that the library and the evaluation
 """
 
 import logging
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import fsum
 from typing import Literal, NamedTuple
 
 from tools.embeddings.embedders import Embedder
@@ -203,19 +204,9 @@ def term_proximity(question: Sequence[str], passage: Sequence[str], weight: Weig
     total = sum(wanted.values())
     if not total:
         return 0.0
-    places = [(at, term) for at, term in enumerate(passage) if term in wanted]
-    inside: Counter[str] = Counter()
-    covered = best = 0.0
-    first = 0
-    for at, term in places:
-        if not inside[term]:
-            covered += wanted[term]
-        inside[term] += 1
-        while places[first][0] <= at - WINDOW:
-            gone = places[first][1]
-            inside[gone] -= 1
-            if not inside[gone]:
-                covered -= wanted[gone]
-            first += 1
-        best = max(best, covered)
-    return best / total
+    places = [at for at, term in enumerate(passage) if term in wanted]
+    windows = (
+        {passage[place] for place in places[first : bisect_left(places, at + WINDOW)]}
+        for first, at in enumerate(places)
+    )
+    return max((fsum(wanted[term] for term in window) for window in windows), default=0.0) / total
