@@ -47,12 +47,6 @@ class FileReport(BaseModel, extra="forbid"):
     examples: list[RejectedRow] = Field(default_factory=list[RejectedRow])
     """The first refused rows, at most 20 a file."""
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def reconciles(self) -> bool:
-        """Return whether every row is accounted for."""
-        return self.read == self.kept + self.merged + self.refused
-
 
 class ImportReport(Frozen):
     """Outcome of one import. ``changed`` is False when this version was already loaded."""
