@@ -180,6 +180,9 @@ _TEXTS: Final = frozenset({"delta", "text", "arguments", "refusal"})
 """Required strings; null for one of them means that nothing was added."""
 _ABOUT: Final = frozenset({"item", "part", "annotation"})
 """What some events are about; without it they say nothing."""
+_HOLDERS: Final = (ResponseLifecycleEvent, ResponseTerminalEvent)
+_OWN: Final = frozenset({"output", "status"})
+"""Fields of a response that its events lack."""
 _NOTHING: Any = object()
 
 
@@ -194,13 +197,13 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
             names the type and the fields, never their values.
     """
     if not isinstance(body, dict):
+        if named(line) == "error":
+            return ErrorEvent(type="error")
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")
     kind = body.get("type")
     if kind is None:
-        kind = line.removeprefix(b"event:").strip().decode(errors="replace") or _untyped(body)
-        # Some servers send the response itself, not in an event.
-        inner = {"response": body} if body.get("object") == "response" else body
-        body = {**inner, "type": kind}
+        kind = named(line) or _untyped(body)
+        body = {**body, "type": kind}
     if not isinstance(kind, str):
         raise ProtocolViolation("The model server sent an event without a type.")
     if kind == "response.output_text.delta":
@@ -208,19 +211,29 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
     model = _EVENTS.get(kind)
     if model is None:
         return _unknown(kind, body)
+    if model in _HOLDERS and "response" not in body and _OWN & body.keys():
+        # Some servers send the response itself, not in an event.
+        body = {**body, "response": body}
+    if model is ErrorEvent:
+        body = {**body, **_error(body)}
     try:
         return model.model_validate(body)
     except ValidationError:
-        return _fitted(model, kind, _error(body) if model is ErrorEvent else body) or _unknown(kind, body)
+        return _fitted(model, kind, body) or _unknown(kind, body)
 
 
 _ERROR_KEYS: Final = frozenset({"message", "detail"})
 """Keys of an error without a type; the latter is FastAPI's."""
 
 
+def named(line: bytes) -> str:
+    """Return the name in an ``event:`` line."""
+    return line.removeprefix(b"event:").strip().decode(errors="replace")
+
+
 def _untyped(body: Mapping[str, Any]) -> str:
     """Return the type that an event without one means: a response's end, an error, or nothing that is known."""
-    if body.get("object") == "response":
+    if body.get("object") == "response" or body.keys() >= _OWN:
         return f"response.{body.get('status')}"
     told = (value and ("error" in key.lower() or key.lower() in _ERROR_KEYS) for key, value in body.items())
     return "error" if any(told) else ""
@@ -235,7 +248,8 @@ def _text_delta(body: dict[str, Any], kind: str) -> OutputTextDelta | UnknownEve
     number, item_id, at, part, text = map(body.get, _DELTA_FIELDS)
     if type(text) is str and type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
         return OutputTextDelta(number, item_id, at, part, text, body)
-    said = written_text(text)
+    # Some servers send a text of digits as a number.
+    said = str(text) if type(text) in {int, float} else written_text(text)
     read = body if said is None else {**body, "delta": said}
     event = _fitted(_TextDelta, kind, read) if "delta" in body else None
     if event is None:

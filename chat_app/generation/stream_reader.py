@@ -23,7 +23,7 @@ import orjson
 from chat_app.errors import ProtocolViolation, StreamStalled, StreamTruncated
 from chat_app.generation.model_client import EventBatch
 from chat_app.generation.sse import SSEDecoder
-from chat_app.response_events import LAST, OutputTextDelta, ResponseEvent, parse_event
+from chat_app.response_events import LAST, OutputTextDelta, ResponseEvent, named, parse_event
 
 LONGEST_PAUSE: Final = 0.08
 OVERLOAD_PAUSE: Final = 0.3
@@ -185,7 +185,7 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
         for data in decoder.feed(chunk):
             # Some servers send pings without data, or comments as data.
             if data and not data.startswith((b"[DONE]", b":")):
-                event = parse_event(_json(data), decoder.name)
+                event = parse_event(_json(data, decoder.name), decoder.name)
                 batch.append(event)
                 # Asking a model's class takes several times as long.
                 if not isinstance(event, OutputTextDelta) and isinstance(event, LAST):
@@ -197,14 +197,19 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
     return batch, None
 
 
-def _json(data: bytes) -> object:
+def _json(data: bytes, line: bytes) -> object:
+    """Return the body of an event; None for an error that is plain text. Raises ``ValueError`` for any other."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         # Some servers send -Infinity, or cut a character; the finished text puts it right.
-        halves = json.dumps(json.loads(data.decode(errors="replace")), ensure_ascii=False).encode(
-            "utf-16", "surrogatepass"
-        )
+        try:
+            decoded = json.loads(data.decode(errors="replace"))
+        except ValueError:
+            if named(line) == "error":
+                return None
+            raise
+        halves = json.dumps(decoded, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return json.loads(halves.decode("utf-16", "replace"))
 
 

@@ -99,7 +99,7 @@ def by_character(bodies: list[Json]) -> list[Json]:
     def cut(body: Json) -> Iterator[Json]:
         cut_up = {"response.output_text.delta", "response.function_call_arguments.delta"}
         whole = body.get("delta") if body.get("type") in cut_up else None
-        yield from ({**body, "delta": character} for character in whole) if whole else [body]
+        yield from ({**body, "delta": character} for character in str(whole)) if whole else [body]
 
     return [part for body in without("sequence_number")(bodies) for part in cut(body)]
 
