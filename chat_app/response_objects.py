@@ -198,6 +198,11 @@ class IncompleteDetails(Wire):
     reason: str | None = None
 
 
+def _worded(key: str) -> BeforeValidator:
+    """Return a validator that takes a plain text, which some servers send, as the object with that ``key``."""
+    return BeforeValidator(lambda value: ({key: value} if value else None) if isinstance(value, str) else value)
+
+
 class Response(Wire):
     """A response object, as in the created and terminal events."""
 
@@ -208,6 +213,6 @@ class Response(Wire):
     output_text: str = ""
     """The whole text, which some bridges send in place of its items."""
     usage: Usage | None = None
-    error: ResponseError | None = None
-    incomplete_details: IncompleteDetails | None = None
+    error: Annotated[ResponseError | None, _worded("message")] = None
+    incomplete_details: Annotated[IncompleteDetails | None, _worded("reason")] = None
     previous_response_id: str | None = None
