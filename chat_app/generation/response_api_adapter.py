@@ -14,10 +14,10 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import aiohttp
 import httpx2
 import openai
 import orjson
@@ -31,13 +31,12 @@ from chat_app.errors import (
     RateLimited,
 )
 from chat_app.generation.model_client import BEFORE_FIRST, EventBatch, ResponseRequest
+from chat_app.generation.response_body import arriving, beginning, no_server
 from chat_app.generation.stream_reader import ReadPace, read_events
 from chat_app.response_objects import error_code
 
 _CONNECT_TIMEOUT = 10.0
 _PING_TIMEOUT = 5.0
-_MOST_BYTES = 16_384
-"""Most bytes of one read."""
 _SIDE_TIMEOUT = 2.0
 """Limit in seconds of requests beside the stream, which must not delay the turn."""
 _UNSUPPORTED = re.compile(r"not (?:support|implement)|unsupported|unknown (?:field|parameter)", re.IGNORECASE)
@@ -127,8 +126,11 @@ class ResponseAPIAdapter:
         except openai.OpenAIError as error:
             raise _provider_error(error, chained=chained) from None
         try:
-            chunks, transport = _arriving(raw.http_response)
-            reading = read_events(chunks, idle=self._idle, until=until, pace=self._pace, transport=transport)
+            chunks, transport = arriving(raw.http_response)
+            first = partial(beginning, chunks, raw.http_response)
+            reading = read_events(
+                chunks, first=first, idle=self._idle, until=until, pace=self._pace, transport=transport
+            )
             async with aclosing(reading) as events:
                 yield events
         finally:
@@ -153,7 +155,7 @@ class ResponseAPIAdapter:
         except openai.OpenAIError as error:
             raise _provider_error(error, chained=False) from None
         if not _is_json(answer.http_response.content):
-            raise _no_server(answer.http_response)
+            raise no_server(answer.http_response)
 
     async def aclose(self) -> None:
         """See ``ModelClient.aclose``; connections of other event loops stay open."""
@@ -162,50 +164,12 @@ class ResponseAPIAdapter:
             await client.close()
 
 
-def _arriving(response: httpx2.Response) -> tuple[AsyncIterator[bytes], asyncio.ReadTransport | None]:
-    """Return the response's body and the connection that it comes from.
-
-    The SDK's own iterator passes each read through six generators, so aiohttp is asked, unless the body is compressed.
-    """
-    if _media_type(response) not in {"text/event-stream", ""}:
-        return _whole(response), None
-    inner = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
-    if not isinstance(inner, aiohttp.ClientResponse):
-        return response.aiter_bytes(), None
-    compressed = "content-encoding" in response.headers
-    chunks = response.aiter_bytes() if compressed else inner.content.iter_chunked(_MOST_BYTES)
-    return chunks, inner.connection.transport if inner.connection else None
-
-
 def _is_json(body: bytes) -> bool:
     """Return whether ``body`` is an answer of the API, not a web page such as a proxy's sign-in."""
     try:
         return isinstance(orjson.loads(body), dict | list)
     except orjson.JSONDecodeError:
         return False
-
-
-async def _whole(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """Yield a response that a server sent whole instead of streaming it, as the event of its end."""
-    body: object = None
-    if _media_type(response) == "application/json":
-        with suppress(orjson.JSONDecodeError):
-            body = orjson.loads(await response.aread())
-    if not isinstance(body, dict) or body.get("object") != "response":
-        raise _no_server(response)
-    yield b"data: " + orjson.dumps(body) + b"\n\n"
-
-
-def _media_type(response: httpx2.Response) -> str:
-    kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower()
-
-
-def _no_server(response: httpx2.Response) -> ProviderUnavailable:
-    kind = _media_type(response)[:40]
-    return ProviderUnavailable(
-        f"What answers at OPENAI_BASE_URL is not a Responses server (it sent {kind!r}). Check the address."
-    )
 
 
 def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderError:

@@ -11,7 +11,7 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -129,6 +129,7 @@ class _Limit:
 async def read_events(
     chunks: AsyncIterator[bytes],
     *,
+    first: Callable[[], Awaitable[bytes | None]] | None = None,
     idle: float,
     until: float,
     pace: ReadPace,
@@ -138,6 +139,7 @@ async def read_events(
 
     Args:
         chunks: The body.
+        first: Reads its first chunk, if that takes more than the next of ``chunks``; returns None for an empty body.
         transport: Where the body comes from; without it there are no pauses.
         idle: Seconds without an event, not counting comments, after which the stream has stalled.
         until: When the response must have ended, on the event loop's clock.
@@ -150,8 +152,8 @@ async def read_events(
     deadline = min(now() + idle, until)
     try:
         async with _Limit(deadline) as limit:
+            chunk = await (first() if first else anext(chunks, None))
             while True:
-                chunk = await anext(chunks, None)
                 # Some servers omit the last blank line; a partial event is a broken connection.
                 batch, violation = _decoded(decoder, b"\n\n" if chunk is None else chunk)
                 if batch:
@@ -170,6 +172,7 @@ async def read_events(
                     raise violation
                 if chunk is None:
                     return
+                chunk = await anext(chunks, None)
     except TimeoutError:
         raise StreamStalled(
             "The model server stopped sending. The answer may be incomplete.", time_is_up=deadline >= until

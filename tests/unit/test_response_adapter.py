@@ -34,7 +34,8 @@ from chat_app.errors import (
 )
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
-from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _arriving, _provider_error
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _provider_error
+from chat_app.generation.response_body import arriving
 from chat_app.generation.stream_reader import (
     LONGEST_PAUSE,
     OVERLOAD_PAUSE,
@@ -43,7 +44,7 @@ from chat_app.generation.stream_reader import (
     occupied_seconds,
     read_events,
 )
-from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
+from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent
 from tests.support.certificates import server_certificate
 from tests.support.engine import KEY, adapter
 from tests.support.scripted_server import (
@@ -286,9 +287,12 @@ async def test_a_sign_in_page_is_no_server_and_keeps_no_response(kind: str) -> N
         await client.aclose()
 
 
-async def test_a_response_that_is_not_streamed_is_the_event_of_its_end() -> None:
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("left_out", ["", "object"])
+async def test_a_response_that_is_not_streamed_is_the_event_of_its_end(kind: str, left_out: str) -> None:
     """NousResearch/hermes-agent#9684: the server ignores that a stream was asked for."""
-    async with ScriptedServer([[Status(200, body=response_body("resp_1", "completed"))]]) as server:
+    body = {key: value for key, value in response_body("resp_1", "completed").items() if key != left_out}
+    async with ScriptedServer([[Status(200, {"Content-Type": kind}, body)]]) as server:
         (event,) = await read(server)
     assert isinstance(event, ResponseTerminalEvent)
     assert (event.type, event.response.id) == ("response.completed", "resp_1")
@@ -299,6 +303,26 @@ async def test_other_json_is_no_response(body: Any) -> None:
     async with ScriptedServer([[Status(200, body=body)]]) as server:
         with pytest.raises(ProviderUnavailable, match="not a Responses server"):
             await read(server)
+
+
+@pytest.mark.parametrize("kind", ["text/plain; charset=utf-8", "application/json", "application/octet-stream"])
+@pytest.mark.parametrize("size", [1, None], ids=["byte by byte", "whole"])
+async def test_a_stream_is_known_by_its_beginning(kind: str, size: int | None) -> None:
+    """Wei-Shaw/sub2api#2826, ding113/claude-code-hub#1458: gateways send streams under another content type."""
+    for begun in ([], [Raw(b": wait\n\n")], [Raw(b"\n\n")]):
+        turn = Turn([*begun, *text_reply("a")], slice_bytes=size, headers={"Content-Type": kind})
+        async with ScriptedServer([turn]) as server:
+            assert len(await read(server)) == 9
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_an_error_as_json_with_status_200_is_an_error(kind: str) -> None:
+    """MiXaiLL76/auto_ai_router#149, tingly-dev/tingly-box#1317: the status of the response tells of no error."""
+    body = b'{\n  "error": {\n    "message": "no quota",\n    "code": "insufficient_quota"\n  }\n}\n'
+    async with ScriptedServer([[Status(200, {"Content-Type": kind}, body)]]) as server:
+        (event,) = await read(server)
+    assert isinstance(event, ErrorEvent)
+    assert event.code == "insufficient_quota"
 
 
 async def test_a_client_that_was_closed_opens_again() -> None:
@@ -483,7 +507,7 @@ async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
 
 
 async def test_a_body_that_is_not_aiohttps_is_read_by_its_own_iterator() -> None:
-    chunks, transport = _arriving(httpx2.Response(200, content=b"text"))
+    chunks, transport = arriving(httpx2.Response(200, content=b"text"))
     assert ([chunk async for chunk in chunks], transport) == ([b"text"], None)
 
 
