@@ -158,6 +158,8 @@ class ReasoningItem(Wire):
     type: Literal["reasoning"] = "reasoning"
     id: str = ""
     summary: tuple[SummaryText, ...] = ()
+    content: tuple[SummaryText, ...] = ()
+    """The reasoning itself, which open models show."""
     encrypted_content: str | None = None
 
 

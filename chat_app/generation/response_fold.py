@@ -241,6 +241,8 @@ class ResponseFold:
         self.outcome = terminal_outcome(event, refused=bool(self.refusal))
         if self.outcome.kind == "completed":
             updates += self._finished.add_calls(response)
+            if not (self.calls or self.text.strip()):
+                updates += self._shown.thought_calls()
         self.ended = True
         if self.outcome.kind == "completed" and self._shown.unreadable:
             self.outcome = UNREADABLE_CALL

@@ -97,7 +97,7 @@ class FinishedItems:
             case FileSearchCallItem():
                 return [*self.search_started(item.id), *self._search_done(item)]
             case ReasoningItem() if not self._thinking:
-                return self.reasoning_done("\n\n".join(part.text for part in item.summary))
+                return self.reasoning_done("\n\n".join(part.text for part in item.summary or item.content))
             case _:
                 return []
 

@@ -86,6 +86,15 @@ class ShownText:
             updates += self._pieces(message, shown, pieces)
         return updates + self._added(message, shown, shown.tokens.close(shown.text))
 
+    def thought_calls(self) -> list[Update]:
+        """Return the calls in the reasoning, where some models write them before they have ended it."""
+        if not self._tools:
+            return []
+        calls = WrittenCalls(self._tools)
+        pieces = [*calls.feed("".join(self._thinking)), *calls.close()]
+        found = [call for piece in pieces if isinstance(piece, WrittenCall) for call in self._calls.written(piece)]
+        return list(map(ToolCallReady, found))
+
     def citation(self, message: StreamedMessage, annotation: object) -> list[Update]:
         """Return the update for an annotation of ``message``, which servers send several times."""
         if not isinstance(annotation, FileCitation):
