@@ -97,9 +97,9 @@ class StreamedCalls:
 
     def written(self, found: WrittenCall) -> list[FunctionCallItem]:
         """Return a call that the model wrote as text, unless the server has sent it as a call too."""
-        if any(_request(call.item) == (found.name, _normal(found.arguments)) for call in self._calls if call.done):
-            return []
         item = FunctionCallItem(call_id=_new_id(), name=found.name, arguments=found.arguments)
+        if any(_meant(call.item) == _meant(item) for call in self._calls if call.done):
+            return []
         call = _Call(item, {item.call_id}, None, done=True, unknown=True)
         self._calls.append(call)
         return self._ready(call)
@@ -147,7 +147,9 @@ class StreamedCalls:
         return opened or next((call for call in named if _repeats(item, call)), None)
 
     def _ready(self, call: _Call) -> list[FunctionCallItem]:
-        twin = next((c for c in self._calls if c is not call and c.unknown and not c.sent and _same(c, call)), None)
+        meant = _meant(call.item)
+        unsent = (one for one in self._calls if one is not call and one.unknown and not one.sent)
+        twin = next((one for one in unsent if _meant(one.item) == meant), None)
         if twin is not None:
             twin.sent = True
             return []
@@ -210,8 +212,13 @@ def _names(item: FunctionCallItem) -> set[str]:
     return {name for name in (item.id, item.call_id) if name}
 
 
-def _same(one: _Call, other: _Call) -> bool:
-    return _request(one.item) == _request(other.item)
+def _meant(item: FunctionCallItem) -> tuple[str, object]:
+    """Return the request, regardless of what a parser changes in arguments: types, outer white space, nulls."""
+    name, given = _request(item)
+    if not isinstance(given, dict):
+        return name, given
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()}
+    return name, {key: text.strip() for key, text in texts.items() if text != "null"}
 
 
 def _repeats(item: FunctionCallItem, call: _Call) -> bool:
