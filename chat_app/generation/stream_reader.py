@@ -148,14 +148,14 @@ async def read_events(
     Raises a ``ProviderError`` when the stream stalls or breaks, or an event cannot be read.
     """
     now = asyncio.get_running_loop().time
-    decoder = SSEDecoder()
+    decoder, bodies = SSEDecoder(), _Bodies()
     deadline = min(now() + idle, until)
     try:
         async with _Limit(deadline) as limit:
             chunk = await (first() if first else anext(chunks, None))
             while True:
                 # Some servers omit the last blank line; a partial event is a broken connection.
-                batch, violation = _decoded(decoder, b"\n\n" if chunk is None else chunk)
+                batch, violation = _decoded(decoder, bodies, b"\n\n" if chunk is None else chunk)
                 if batch:
                     # The reader's own pace and the pause count against neither deadline.
                     limit.move(math.inf)
@@ -181,14 +181,16 @@ async def read_events(
         raise StreamTruncated("The connection to the model server broke off.") from None
 
 
-def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], ProtocolViolation | None]:
+def _decoded(
+    decoder: SSEDecoder, bodies: _Bodies, chunk: bytes
+) -> tuple[list[ResponseEvent], ProtocolViolation | None]:
     """Return the events that ``chunk`` completes, up to a terminal one, and the violation that ended decoding."""
     batch: list[ResponseEvent] = []
     try:
         for data in decoder.feed(chunk):
             # Some servers send pings without data, or comments as data.
             if data and not data.startswith((b"[DONE]", b":")):
-                event = parse_event(_json(data, decoder.name), decoder.name)
+                event = parse_event(bodies.read(data, decoder.name), decoder.name)
                 batch.append(event)
                 # Asking a model's class takes several times as long.
                 if not isinstance(event, OutputTextDelta) and isinstance(event, LAST):
@@ -200,20 +202,35 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
     return batch, None
 
 
-def _json(data: bytes, line: bytes) -> object:
-    """Return the body of an event; None for an error that is plain text. Raises ``ValueError`` for any other."""
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        # Some servers send -Infinity, or cut a character; the finished text puts it right.
+class _Bodies:
+    """Reads the JSON of a stream's events, and joins a character whose halves came in two deltas."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def read(self, data: bytes, line: bytes) -> object:
+        """Return the body of an event; None for an error that is plain text. Raises ``ValueError`` for any other."""
         try:
-            decoded = json.loads(data.decode(errors="replace"))
-        except ValueError:
-            if named(line) == "error":
-                return None
-            raise
-        halves = json.dumps(decoded, ensure_ascii=False).encode("utf-16", "surrogatepass")
-        return json.loads(halves.decode("utf-16", "replace"))
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            # Some servers send -Infinity, or cut a character; the finished text puts it right.
+            try:
+                decoded = json.loads(data.decode(errors="replace"))
+            except ValueError:
+                if named(line) == "error":
+                    return None
+                raise
+            if isinstance(decoded, dict) and isinstance(delta := decoded.get("delta"), str):
+                decoded["delta"] = self._joined(delta)
+            halves = json.dumps(decoded, ensure_ascii=False).encode("utf-16", "surrogatepass")
+            return json.loads(halves.decode("utf-16", "replace"))
+
+    def _joined(self, delta: str) -> str:
+        """Return ``delta`` behind the half that the one before ended with, without one that it ends with itself."""
+        delta, self._half = self._half + delta, ""
+        if "\ud800" <= delta[-1:] <= "\udbff":
+            delta, self._half = delta[:-1], delta[-1]
+        return delta
 
 
 async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
