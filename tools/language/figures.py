@@ -31,12 +31,14 @@ def fold(text: str) -> str:
     return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
 
 
-_SPELLINGS: Final[dict[str, list[str]]] = {
-    "mg/dl": ["mg/dl", "mg per dl", "mg%", "mg/100 ml"],
-    "g/dl": ["g/dl", "g%"],
-    "µmol/l": ["µmol/l", "umol/l", "micromol/l", "mcmol/l", "µmol", "umol"],
-    "mmol/l": ["mmol/l", "meq/l", "mmol", "meq"],
+_SPELLINGS: Final[dict[str, list[str]]] = {}
+_SHORT: Final[dict[str, list[str]]] = {
+    "mg/dl": ["mg%", "mg/100 ml", "mg/100ml"],
+    "g/dl": ["g%"],
+    "µmol/l": ["µmol", "umol"],
+    "mmol/l": ["mmol", "meq"],
 }
+"""Spellings of a concentration without its volume, or with another one."""
 UNITS: Final[dict[str, tuple[str, float]]] = {}
 """Each spelling with its kind and its factor."""
 for kind, units in word_entries("units").items():
@@ -49,8 +51,8 @@ for kind, units in word_entries("units").items():
 def spellings(unit: str) -> list[str]:
     """Return the spellings of ``unit``; a unit that is not in the table has only its name."""
     above, _, below = unit.partition("/")
-    parts = (spellings(above), ("/",), spellings(below)) if below else ((unit,),)
-    return _SPELLINGS.get(unit) or ["".join(part) for part in product(*parts)]
+    parts = (spellings(above), ("/", " per ", " pro "), spellings(below)) if below else ((unit,),)
+    return _SPELLINGS.get(unit) or ["".join(part) for part in product(*parts)] + _SHORT.get(unit, [])
 
 
 def any_spelling(names: Iterable[str]) -> str:

@@ -35,4 +35,5 @@ def _any_of(phrases: tuple[str, ...]) -> str:
 def _pattern(phrase: str) -> str:
     # Folding writes the ellipsis as three dots.
     words = r"\w*".join(map(re.escape, phrase.replace(" ... ", "\0").split("...")))
-    return words.replace("\0", _GAP).replace("\\ ", "[ -]")
+    # The hyphen of "Cl-" is a charge.
+    return re.sub(r"\\ |(?<=\w)\\-(?=\w)", "[ -]", words.replace("\0", _GAP))

@@ -24,6 +24,8 @@ from tools.language.vocabulary.unmarked_ages import unmarked_ages
 from tools.language.word_lists import word_list
 
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
+_METRES: Final = re.compile(r"\b([12])m(\d\d)\b")
+"""``1m76``."""
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
 _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d/]|\.\d| ?m[cg])")
 _SIDE: Final = re.compile(
@@ -35,7 +37,10 @@ _SEX: Final = "female|male|woman|man|lady|gentleman|frau|mann|weiblich|männlich
 PERSON: Final = re.compile(rf"{_SEX}|patient(?:in|en|innen|s)?|person|adult|years?|old|formerly")
 """A word for the patient, which is not a topic."""
 _RESULT: Final = ("score", "value", "wert")
-_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{2,3}})[ -]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
+_SEX_SIGNS: Final = str.maketrans({"♀": " female ", "♂": " male "})
+_SEX_LETTER_AND_AGE: Final = r"(?<!\d )\b([mfw])[ /]?(1[89]|[2-9]\d)"
+"""``M72`` or ``F/79``."""
+_AGE_AND_SEX: Final = re.compile(rf"(?<![\d.])(\d{{2,3}})[ /-]?(?=(?:m|f|w|{_SEX})(?:\b|,))(?!m/)")
 _TIMES_AMOUNT: Final = re.compile(rf"(?<![\w.])(\d) ?[x×] ?({DECIMAL} ?(?:mg|µg)(?![\w/]))")
 """``2x150 mg``: an amount after its number per day."""
 _SEX_AND_AGE: Final = rf"\b({_SEX}|patientin),? (?:(?:aged|of|von|im alter von) )?(\d{{2,3}})"
@@ -49,15 +54,16 @@ _CORRECTING: Final = re.compile(
     r"(?: (?:but|sondern)(?= )|(?=[,.;!]|$))"
 )
 """Words of a correction, and the value that it denies: "was actually 95", "not 60 but 90", "70 kg, not 60"."""
+_YEARS_STATED: Final = re.compile(r"\d ?-?years?\b")
 _YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
 _STONE: Final = re.compile(
     r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
 )
 _FILLERS: Final = (
-    r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|should be|ist|war"
-    r"|sollte|von|bei|rechts|links)\b)*"
+    r"(?:[ :=~+]|\b(?:is|of|was|at|level|now|about|around|approximately|with|a|the|measured|right|left|should be|ist"
+    r"|war|sollte|von|bei|rechts|links)\b)*"
 )
-NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
+NUMBER: Final = rf"(?<![\w./]){DECIMAL}"
 _BEFORE_SIDE: Final = re.compile(
     rf"(?<![\w./])(?<!age )(?<!aged )(\d{{2,3}}) ?(?:mm ?hg )?((?:sy|dia)stolic)\b"
     rf"(?!{_FILLERS}\d| (?:murmur|dys|func|fail|impair|heart|hf|hypert|click|ejection|anterior)\w*)"
@@ -113,10 +119,12 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     Durations are left out, since they are not ages, and so are statements on relatives. A number after one of
     ``measured``, the names of measurements, is not an age either.
     """
-    words = _DURATION.sub(_in_weeks, _CORRECTING.sub("", with_decimal_points(fold_phrase(text))))
+    words = fold_phrase(text).translate(_SEX_SIGNS)
+    words = _DURATION.sub(_in_weeks, _CORRECTING.sub("", with_decimal_points(words)))
     words = _PREVIOUS.sub("previous", _FORMERLY.sub("formerly", without_relatives(words)))
     words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
+    words = _METRES.sub(r"\1.\2 m", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
     words = _SIDE.sub(lambda found: "systolic" if found["high"] else "diastolic", _PRESSURE.sub(_pressure, words))
@@ -135,6 +143,8 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     )
     next_name = f"| (?:{any_of(measured)})" if measured else ""
     words = re.sub(f"{_SEX_AND_AGE}{_AFTER_AGE}{next_name})", r"\1 \2 years", words)
+    if not _YEARS_STATED.search(words):
+        words = re.sub(f"{_SEX_LETTER_AND_AGE}{_AFTER_AGE}{next_name})", r"\1 \2 years", words, count=1)
     words = _with_unmarked_age(_IS_AGED.sub(r"\1 years", words), measured)
     rates = placed_rates(words)
     for rate in reversed([one for one in rates if [other.start for other in rates].count(one.start) == 1]):
@@ -156,7 +166,7 @@ def _with_unmarked_age(words: str, measured: Sequence[str]) -> str:
     """Write "years" after a number that is an age by its place alone, if no other age is stated."""
     name = re.compile(rf"(?:{any_of(measured) or '(?!)'})\W*$")
     for _, (start, end) in unmarked_ages(words):
-        if words[start:end].isdigit() and not re.search(r"\d ?-?years?\b", words) and not name.search(words[:start]):
+        if words[start:end].isdigit() and not _YEARS_STATED.search(words) and not name.search(words[:start]):
             return f"{words[:end]} years{words[end:]}"
     return words
 
