@@ -1,9 +1,35 @@
-"""Unusual spellings of ages, units and names."""
+"""Doses of tablets and combinations, medicines that were stopped, and unusual spellings."""
+
+from typing import Any
 
 import pytest
 
 from chat_app.offline.reading.dialogue import Exchange
-from tests.unit.test_offline_calculations import TOOLS, read
+from tests.unit.test_offline_calculations import TOOLS, calculated, read
+
+
+@pytest.mark.parametrize(
+    ("question", "total"),
+    [
+        ("MME: 2 tablets of hydrocodone 5 mg every 6 hours", "40"),
+        ("MME: two 10 mg oxycodone tablets tid", "90"),
+        ("MME hydromorphone 4 mg 1/2 tablet bid", "20"),
+        ("MME morphine 15 mg tablets bid", "30"),
+        ("MME oxycodone-acetaminophen 10/325 mg q6h", "60"),
+        ("MME acetaminophen-codeine 300/30 mg, 2 tabs qid", "36"),
+        ("MME oxycodone 10 mg bid hydromorphone 4 mg qid", "110"),
+        ("MME 10 mg oxycodone bid and 4 mg hydromorphone qid", "110"),
+        ("MME: 50 mcg/hr fentanyl patch with hydromorphone 4 mg q4h", "240"),
+        ("MME fentanyl 25 mcg per hour patch", "60"),
+    ],
+)
+def test_the_dose_of_a_prescription(question: str, total: str) -> None:
+    assert f"Total {total}.0 MME/day" in calculated(question)["opioid_mme"]
+
+
+@pytest.mark.parametrize("dose", ["5 mg 1-2 tabs q4h", "5 mg, one or two tablets q4h", "10/5 mg bid"])
+def test_a_dose_that_may_be_another_is_asked_for(dose: str) -> None:
+    assert "Give the dose of oxycodone" in calculated(f"MME oxycodone {dose}")["opioid_mme"]
 
 
 @pytest.mark.parametrize(
@@ -27,3 +53,18 @@ def test_a_name_with_a_hyphen_is_known_without_it() -> None:
 
 def test_metres_with_the_m_as_decimal_point() -> None:
     assert read(Exchange("bmi 1m76 81kg")) == [("bmi", {"weight": "81 kg", "height": "1.76 m"})]
+
+
+@pytest.mark.parametrize(
+    ("told", "taken"),
+    [
+        ("stopped the aspirin", {"platelet_drugs": False}),
+        ("ASS abgesetzt", {"platelet_drugs": False}),
+        ("stopped warfarin after a GI bleed", {"bleeding": True}),
+        ("GI bleed stopped", {"bleeding": True}),
+        ("stroke ruled out, alcohol", {"stroke": False, "alcohol": True}),
+        ("possible stroke, alcohol", {"alcohol": True}),
+    ],
+)
+def test_a_medicine_that_was_stopped_and_a_doubtful_criterion(told: str, taken: dict[str, Any]) -> None:
+    assert read(Exchange(f"HAS-BLED 70 y, {told}")) == [("has_bled", {"age": "70 years", **taken})]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, only_option
+from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, names_medicine, only_option
 from chat_app.offline.calculating.measurements import (
     NUMBER,
     Measured,
@@ -17,12 +17,11 @@ from chat_app.offline.calculating.measurements import (
     named_values,
     values_with_unit,
 )
+from chat_app.offline.calculating.prescribed_doses import TABLETS, with_whole_doses
 from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
-from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.aliases import aliases as known_aliases
 from tools.language.figures import UNITS
 from tools.language.named_lists import any_of, listed
 
@@ -136,8 +135,7 @@ class StatedInputs:
 
     def names_medicine(self, text: str) -> bool:
         """Return whether the text names a medicine or a class of medicines that is not an input."""
-        others = self.calculator.other_words(text)
-        return label_terms().names_any(" ".join(others)) or any(known_aliases().name(word) for word in others)
+        return names_medicine(" ".join(self.calculator.other_words(text)))
 
     def _asked_by(self, text: str) -> bool:
         return WANTED.search(text) is not None or self.is_complete
@@ -173,6 +171,7 @@ class DeclaredCalculator:
         self.result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
         self.criteria = [name for name, part in self.properties.items() if part["type"] == "boolean"]
+        self.criterion_names = [name for one in self.criteria for name in aliases(self.properties[one])]
         self.either = [name for name, part in self.properties.items() if _EITHER in part["description"]]
         """Inputs that replace each other."""
         self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
@@ -191,9 +190,12 @@ class DeclaredCalculator:
         schemas = [part for one in self.properties.values() for part in (one, *self._fields(one).values())]
         names = [name for schema in schemas for name in aliases(schema)]
         rest = re.sub("|".join(filter(None, (self._names, any_of(names)))), " ", text)
+        return [word for word in _WORD.findall(blanked(rest, self._spans(rest, schemas))) if not has_no_topic(word)]
+
+    def _spans(self, text: str, schemas: Iterable[Json]) -> list[Span]:
+        """Return where ``text`` has a value with a unit of one of ``schemas``."""
         units = [unit for schema in schemas for unit in self.units(schema)]
-        spans = [(found.start, found.end) for found in values_with_unit(rest, units)]
-        return [word for word in _WORD.findall(blanked(rest, spans)) if not has_no_topic(word)]
+        return [(found.start, found.end) for found in values_with_unit(text, units)]
 
     def mentions(self, text: str) -> list[Span]:
         """Return where ``text`` names the calculator."""
@@ -216,6 +218,9 @@ class DeclaredCalculator:
                 value = finding(schema, rest)
             elif schema["type"] == "array":
                 value = self.items(schema, rest) or None
+                if value:
+                    reading.spans += self._spans(rest, self._fields(schema).values())
+                    reading.spans += [match.span() for match in TABLETS.finditer(rest)]
             else:
                 continue
             if value is not None:
@@ -265,12 +270,10 @@ class DeclaredCalculator:
     def items(self, schema: Json, text: str) -> list[Json]:
         """Return an object for each mention of an option of the items, read from the words up to the next mention."""
         choice, fields = self.choice(schema)
-        if not choice:
-            return []
         found: list[Json] = []
-        for option, words in by_option(fields[choice], text):
+        for option, words in by_option(fields[choice], text) if choice else ():
             part = StatedInputs(self)
-            self._read_quantities(fields, words, part)
+            self._read_quantities(fields, with_whole_doses(words), part)
             read = {name: part.given.get(name) for name in fields}
             found.append({**read, choice: option})
         return found

@@ -10,11 +10,16 @@ from typing import Any, Final
 
 from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
 from chat_app.offline.wire.errors import Json
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.aliases import aliases as known_aliases
 from tools.language.figures import UNITS, fold, placed_figures, placed_rates
 from tools.language.named_lists import any_of, listed
 
 _NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
-_NO_PATIENT: Final = re.compile(r"\b(?:risk of|risk for|prevent|suspected)(?: an?| the)? $")
+_NO_PATIENT: Final = re.compile(
+    r"\b(?:risk of|risk for|prevent|suspected|possible|probable|rule out|r/o|to exclude|verdacht auf|v\. ?a\.)"
+    r"(?: an?| the)? $"
+)
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(
     r"\b(?:no|not|nor|without|w/o|denies|denied|never|nil|free of|negative for|ohne|kein\w*|nicht|nie|niemals|weder)\b"
@@ -24,9 +29,16 @@ _CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|(?<!never )(?<!not )(?<!n't 
 _DENIED_AFTER: Final = re.compile(
     r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
     r"| ?[:=]? ?(?:none|absent|neg|negativ|negative|nein)\b"
+    r"|(?: (?:was|is|has been|wurde|ist))? (?:ruled out|excluded|ausgeschlossen)\b"
 )
 """In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
 _PRONOUNS: Final = frozenset({"he", "his", "she", "her"})
+STOPPED: Final = r" (?:(?:was|is|has been|wurde|wird|ist) )?(?:stopped|discontinued|abgesetzt|gestoppt|weg\b)"
+"""Follows the name of a medicine that is no longer taken."""
+_STOPPED: Final = re.compile(STOPPED)
+_TAKEN_OFF: Final = re.compile(
+    r"\b(?:stopp\w*|discontinued|off|no longer (?:on|takes|taking)) (?:(?:taking|the|his|her|their|all|any) ){0,2}$"
+)
 _ABSENT: Final = "absent"
 _PREVIOUS: Final = "previous … "
 _ALTERNATIVES: Final = re.compile(r"(?:/[^\W\d_]+)+")
@@ -40,7 +52,15 @@ _AFTER_EVENT: Final = re.compile(r" (?:ago|formerly|after|post|nach)\b")
 _FOR: Final = re.compile(r"\b(?:for|since|seit)(?: the (?:last|past))? $")
 _DAY: Final = UNITS["day"][1]
 _JUST_LESS: Final = 0.999
-_PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
+_PARTS: Final = re.compile(r",|;|\+|\b(?:and|plus|with|und|mit)\b")
+_AMOUNT: Final = re.compile(r"(?<![\w.])\d[\d.]* ?(?:mg|[mµu]c?g)(?: ?/ ?[a-z]+| per [a-z]+)?\b")
+_AMOUNT_OF: Final = re.compile(r"(?<![\w.])\d[\d.]*(?: ?[a-zµ]+(?:/[a-z]+)?)?(?: of)? ?$")
+"""An amount before the name that it belongs to."""
+
+
+def names_medicine(text: str) -> bool:
+    """Return whether ``text`` names a medicine or a class of medicines."""
+    return label_terms().names_any(text) or any(map(known_aliases().name, text.split()))
 
 
 def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -91,13 +111,34 @@ def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
     """Return each option that ``text`` names, with the words that belong to it."""
     found: list[tuple[str, str]] = []
     for part in _PARTS.split(text):
-        mentions = ((re.search(any_of(names), part), option) for option, names in _names_of(schema))
-        named = [(match.start(), -match.end(), option) for match, option in mentions if match]
-        if named:
-            found.append((min(named)[-1], part))
-        elif found:
-            option, words = found[-1]
-            found[-1] = (option, f"{words} {part}")
+        mentions = _mentions(schema, part)
+        if not mentions:
+            found[-1:] = [(option, f"{words} {part}") for option, words in found[-1:]]
+            continue
+        amounts = [_AMOUNT_OF.search(part, 0, start) for start, _, _ in mentions]
+        # The amounts are before the names in "10 mg oxycodone 4 mg hydromorphone", not in "oxycodone 10 mg tramadol".
+        starts = [start for start, _, _ in mentions]
+        cuts = [one.start() if one and amounts[0] else start for one, start in zip(amounts, starts, strict=True)]
+        ends = [*cuts[1:], len(part)]
+        found += [
+            (option, part[cut:end]) for cut, end, (_, _, option) in zip([0, *cuts[1:]], ends, mentions, strict=True)
+        ]
+    return found
+
+
+def _mentions(schema: Json, part: str) -> list[tuple[int, int, str]]:
+    """Return the start, end and option of each mention; names in a row for one option, without figures, are one."""
+    # A gap in a name has words only: "fentanyl 25 µg/h patch".
+    worded = _AMOUNT.sub(lambda amount: "x" * len(amount[0]), part)
+    spans = [(one.span(), option) for option, names in _names_of(schema) for one in re.finditer(any_of(names), worded)]
+    found: list[tuple[int, int, str]] = []
+    for (start, end), option in sorted(spans, key=lambda one: (one[0][0], -one[0][1])):
+        if found and start < found[-1][1]:
+            continue
+        if found and found[-1][2] == option and not re.search(r"\d", part[found[-1][1] : start]):
+            found[-1] = (found[-1][0], end, option)
+        else:
+            found.append((start, end, option))
     return found
 
 
@@ -153,6 +194,9 @@ def _amounts(text: str, counted: re.Pattern[str] | None = None) -> Iterator[tupl
 
 def _denied(text: str, start: int, end: int) -> bool:
     if _NON.search(text, 0, start):
+        return True
+    # "Stopped bleeding" does not deny a bleeding.
+    if (_TAKEN_OFF.search(text[:start]) or _STOPPED.match(text, end)) and names_medicine(text[start:end]):
         return True
     joined = _ALTERNATIVES.match(text, end)
     if _DENIED_AFTER.match(text, joined.end() if joined else end):

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, StatedInputs
-from chat_app.offline.calculating.findings import aliases, blanked, by_option
+from chat_app.offline.calculating.findings import STOPPED, aliases, blanked, by_option
 from chat_app.offline.reading.dialogue import ADDED, fields_of
 from chat_app.offline.wire.errors import Json
 from tools.language.named_lists import any_of
@@ -18,7 +18,6 @@ _TAKEN_OFF: Final = (
     r"|(?:an)?statt|anstelle von|nicht mehr|sin|en (?:lugar|vez) de|suspend\w*) (?:[^\W\d_]+ ){0,2}?"
 )
 _EXCHANGED: Final = r"\b(?:replac|switch|chang|swap|ersetz|wechs|cambi)\w* (?:[^\W\d_]+ ){0,2}?"
-_STOPPED: Final = r" (?:(?:was|is|has been|wurde|wird|ist) )?(?:stopped|discontinued|abgesetzt|gestoppt|weg\b)"
 
 
 def changed_lists(calculator: DeclaredCalculator, before: Json, text: str) -> Json:
@@ -29,7 +28,7 @@ def changed_lists(calculator: DeclaredCalculator, before: Json, text: str) -> Js
         if not (choice and before.get(name)):
             continue
         names = f"(?:{any_of(aliases(fields[choice]))})"
-        taken_off = re.compile(rf"(?:{_TAKEN_OFF}|{_EXCHANGED}(?=.*{names}.*{names})){names}|{names}(?={_STOPPED})")
+        taken_off = re.compile(rf"(?:{_TAKEN_OFF}|{_EXCHANGED}(?=.*{names}.*{names})){names}|{names}(?={STOPPED})")
         spans = [match.span() for match in taken_off.finditer(text)]
         gone = {option for start, end in spans for option, _ in by_option(fields[choice], text[start:end])}
         stated = calculator.items(schema, blanked(text, spans))
