@@ -1,11 +1,23 @@
-"""Doses of tablets and combinations, medicines that were stopped, and unusual spellings."""
+"""Doses of tablets and combinations, unusual spellings, and follow-ups that ask for another calculation."""
 
 from typing import Any
 
 import pytest
 
-from chat_app.offline.reading.dialogue import Exchange
+from chat_app.offline.reading.dialogue import Exchange, ToolOutput
 from tests.unit.test_offline_calculations import TOOLS, calculated, read
+
+FIRST = "CrCl 80 y male 72 kg Cr 1.2 mg/dl"
+PATIENT = {"age": "80 years", "sex": "male", "creatinine": "1.2 mg/dl"}
+
+
+def _answered(question: str, name: str, arguments: str) -> Exchange:
+    return Exchange(question, outputs=[ToolOutput(f"calculate_{name}", arguments, "{}")])
+
+
+def _crcl() -> Exchange:
+    given = '{"age": {"value": 80, "unit": "years"}, "sex": "male", "creatinine": {"value": 1.2, "unit": "mg/dl"}}'
+    return _answered(FIRST, "creatinine_clearance", given)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +80,43 @@ def test_metres_with_the_m_as_decimal_point() -> None:
 )
 def test_a_medicine_that_was_stopped_and_a_doubtful_criterion(told: str, taken: dict[str, Any]) -> None:
     assert read(Exchange(f"HAS-BLED 70 y, {told}")) == [("has_bled", {"age": "70 years", **taken})]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("eGFR und CrCl: Mann, 70 J, 80 kg, Krea 1,5 mg/dl", {"egfr", "creatinine_clearance"}),
+        ("BMI, BSA and CrCl: 70 y m 80 kg 180 cm Cr 1.2 mg/dl", {"bmi", "bsa", "creatinine_clearance"}),
+        ("creatinine clearance to check renal function, 70 y m 80 kg Cr 1.2 mg/dl", {"creatinine_clearance"}),
+    ],
+)
+def test_every_calculator_of_a_list_is_used(question: str, names: set[str]) -> None:
+    assert set(calculated(question)) == names
+
+
+def test_a_follow_up_asks_for_another_calculation() -> None:
+    assert read(_crcl(), Exchange("and the eGFR?")) == [("egfr", PATIENT)]
+    # A value of the first question may be an input of the second calculator alone, and a new one wins.
+    before = _answered("eGFR 80 y male 72 kg Cr 1.1 mg/dl", "egfr", "{}")
+    asked = Exchange("and CrCl with Cr 1.2 mg/dl?")
+    assert read(before, asked) == [("creatinine_clearance", {**PATIENT, "weight": "72 kg"})]
+
+
+def test_criteria_are_read_by_their_own_definition() -> None:
+    arguments = '{"age": {"value": 76, "unit": "years"}, "stroke": true}'
+    before = _answered("CHA2DS2-VASc 76 y, TIA, on aspirin", "cha2ds2_vasc", arguments)
+    taken = {"age": "76 years", "platelet_drugs": True}
+    assert read(before, Exchange("and HAS-BLED?")) == [("has_bled", taken)]
+
+
+@pytest.mark.parametrize(
+    ("question", "calls"),
+    [
+        ("eGFR 50 y male", [("egfr", {"age": "50 years", "sex": "male"})]),
+        ("eGFR for a woman with Cr 1.2 mg/dl", [("egfr", {"sex": "female", "creatinine": "1.2 mg/dl"})]),
+        ("and the eGFR with Cr 1.1, now 2.3?", [("egfr", {"age": "80 years", "sex": "male"})]),
+        ("what eGFR is too low for metformin?", []),
+    ],
+)
+def test_what_is_not_taken_over(question: str, calls: list[tuple[str, Any]]) -> None:
+    assert read(_crcl(), Exchange(question)) == calls

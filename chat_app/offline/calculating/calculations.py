@@ -7,12 +7,12 @@ stated are sent as null, and the calculator asks for them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from chat_app.offline.calculating.bare_numbers import read_bare_number
 from chat_app.offline.calculating.calculator_reading import ASKS, DeclaredCalculator, Span, StatedInputs
-from chat_app.offline.calculating.findings import aliases
 from chat_app.offline.calculating.item_lists import alters_list, changed_lists
 from chat_app.offline.calculating.measurements import is_quantity, lone_value, plain
 from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
@@ -20,9 +20,11 @@ from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.figures import fold
-from tools.language.named_lists import listed
+from tools.language.named_lists import any_of, listed
 
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
+_AND: Final = re.compile(r"(?:[ ,;/&+()]|\b(?:and|or|plus|also|the|scores?|und|oder|auch|der|die|das|y|o)\b)*")
+"""Text between the names of two calculators that are both wanted."""
 _LONGEST_FOLLOW_UP: Final = 12
 _SIMILAR: Final = 5
 """Maximum ratio of a corrected value to the one before; 1.4 and 120 are in different units."""
@@ -52,10 +54,9 @@ def _chosen(
     if named and not (followed and followed.calculator in named and alters_list(followed, text)):
         readings = [calculator.read(text) for calculator in named]
         for reading in readings:
+            _carry_over(reading, calculators, turns, text)
             read_bare_number(reading, text)
-        wanted = [reading for reading in readings if reading.wanted(text)]
-        most = max((len(reading.given) for reading in wanted), default=0)
-        best = [reading for reading in wanted if len(reading.given) == most]
+        best = _best([reading for reading in readings if reading.wanted(text)], named, text)
         return best, bool(best) and all(reading.alone(text) for reading in best)
     if followed:
         return [followed], not followed.names_medicine(text)
@@ -70,22 +71,69 @@ def _chosen(
 def _measurements(calculators: Sequence[DeclaredCalculator]) -> list[str]:
     """Return the names of measurements other than ages, without those that are also the name of a criterion."""
     schemas = [(calculator, schema) for calculator in calculators for schema in calculator.properties.values()]
-    criteria = {name for _, schema in schemas if schema["type"] == "boolean" for name in aliases(schema)}
+    criteria = {name for calculator in calculators for name in calculator.criterion_names}
     measured = [
         schema for calculator, schema in schemas if (units := calculator.units(schema)) and "years" not in units
     ]
     return sorted({name for schema in measured for name in listed(schema["description"], "Also")} - criteria)
 
 
-def _named(calculators: Sequence[DeclaredCalculator], text: str) -> list[DeclaredCalculator]:
+def _best(
+    wanted: Sequence[StatedInputs], named: Mapping[DeclaredCalculator, set[Span]], text: str
+) -> list[StatedInputs]:
+    """Return the readings with the most inputs, and those that a list names: "eGFR and CrCl"."""
+    spans = sorted({span for found in named.values() for span in found})
+    in_lists = {span for pair in pairwise(spans) if _AND.fullmatch(text, pair[0][1], pair[1][0]) for span in pair}
+    most = max((len(reading.given) for reading in wanted), default=0)
+    return [one for one in wanted if len(one.given) == most or named[one.calculator] & in_lists]
+
+
+def _carry_over(
+    reading: StatedInputs, calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchange], text: str
+) -> None:
+    """Add the inputs of the calculation before that a follow-up on the same patient leaves out."""
+    known = {calculator.name: calculator for calculator in calculators}
+    outputs = [output for output in (turns[-2].outputs if len(turns) > 1 else []) if output.name in known]
+    if not outputs or len(text.split()) > _LONGEST_FOLLOW_UP or not _is_follow_up(reading, text):
+        return
+    calculator = reading.calculator
+    before = calculator.read(plain(turns[-2].question, _measurements(calculators))).given
+    for output in outputs:
+        kinds = known[output.name].properties
+        # The same criterion may have different bounds: a TIA is a stroke in CHA2DS2-VASc, but not in HAS-BLED.
+        before |= {
+            name: value
+            for name, value in output.given.items()
+            if value is not None and calculator.properties.get(name) == kinds[name]
+        }
+    chosen = [name for name, value in reading.given.items() if isinstance(value, str)]
+    if all(before.get(name) in {None, reading.given[name]} for name in chosen):
+        kept = {name: value for name, value in before.items() if name not in reading.unclear}
+        reading.given = {**kept, **reading.given}
+
+
+def _is_follow_up(reading: StatedInputs, text: str) -> bool:
+    """Return whether ``text`` may leave out what was said before: it states no age, and nothing else is asked."""
+    calculator, given = reading.calculator, reading.given
+    if any("years" in calculator.units(calculator.properties[name]) for name in given):
+        return False
+    states_input = any(not isinstance(value, str) for value in given.values())
+    return states_input or not (ASKS.search(text) or len(calculator.other_words(text)) > 1)
+
+
+def _named(calculators: Sequence[DeclaredCalculator], text: str) -> dict[DeclaredCalculator, set[Span]]:
     """Return the calculators that ``text`` names; a name inside a longer name of another one does not count."""
     spans = {calculator.name: calculator.mentions(text) for calculator in calculators}
+    # "Normal kidney function" is a criterion of HAS-BLED.
+    criteria = re.compile(any_of(name for one in calculators for name in one.criterion_names) or "(?!)")
     everything = [span for found in spans.values() for span in found]
+    everything += [match.span() for match in criteria.finditer(text)]
 
     def counts(span: Span) -> bool:
         return not any(one[0] <= span[0] and span[1] <= one[1] and one != span for one in everything)
 
-    return [calculator for calculator in calculators if any(map(counts, spans[calculator.name]))]
+    own = {calculator: set(filter(counts, spans[calculator.name])) for calculator in calculators}
+    return {calculator: found for calculator, found in own.items() if found}
 
 
 def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchange], text: str) -> StatedInputs | None:
