@@ -27,6 +27,7 @@ def _crcl() -> Exchange:
         ("MME: two 10 mg oxycodone tablets tid", "90"),
         ("MME hydromorphone 4 mg 1/2 tablet bid", "20"),
         ("MME morphine 15 mg tablets bid", "30"),
+        ("MME oxycodone 5 mg x2 q6h", "60"),
         ("MME oxycodone-acetaminophen 10/325 mg q6h", "60"),
         ("MME acetaminophen-codeine 300/30 mg, 2 tabs qid", "36"),
         ("MME oxycodone 10 mg bid hydromorphone 4 mg qid", "110"),
@@ -80,6 +81,36 @@ def test_metres_with_the_m_as_decimal_point() -> None:
 )
 def test_a_medicine_that_was_stopped_and_a_doubtful_criterion(told: str, taken: dict[str, Any]) -> None:
     assert read(Exchange(f"HAS-BLED 70 y, {told}")) == [("has_bled", {"age": "70 years", **taken})]
+
+
+@pytest.mark.parametrize(
+    ("written", "hypertension", "diabetes"),
+    [
+        ("HTN- DM+", False, True),
+        ("HTN -, DM +", False, True),
+        ("-HTN, +DM", False, True),
+        ("-HTN -DM", True, True),
+        ("HTN 1 DM 0", True, False),
+        ("HTN: 0, DM: 1", False, True),
+        ("HTN - diabetic", True, True),
+        ("w/o DM w/ HTN", True, False),
+        ("HTN, pre-diabetes", True, None),
+    ],
+)
+def test_signs_and_digits_for_yes_and_no(written: str, hypertension: bool, diabetes: bool | None) -> None:
+    ((_, inputs),) = read(Exchange(f"CHA2DS2-VASc 74 y {written}"))
+    assert (inputs.get("hypertension"), inputs.get("diabetes")) == (hypertension, diabetes)
+
+
+def test_an_allergy_is_no_use_of_the_medicine() -> None:
+    taken = {"age": "70 years", "alcohol": True}
+    assert read(Exchange("HAS-BLED 70 y, alcohol, aspirin allergy")) == [("has_bled", taken)]
+
+
+def test_an_earlier_value_is_not_used_for_that_of_today() -> None:
+    assert read(Exchange("eGFR 70 y male Cr 0.9 last month, 1.6 today")) == [
+        ("egfr", {"age": "70 years", "sex": "male"})
+    ]
 
 
 @pytest.mark.parametrize(

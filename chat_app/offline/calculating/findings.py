@@ -15,20 +15,26 @@ from tools.drug_database.names.aliases import aliases as known_aliases
 from tools.language.figures import UNITS, fold, placed_figures, placed_rates
 from tools.language.named_lists import any_of, listed
 
-_NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
+_NO_FINDING: Final = re.compile(
+    r"[ -](?:allerg\w+|intoleran\w+|unverträglichkeit|risk|risks|score|prevention|prophylaxis)\b"
+)
 _NO_PATIENT: Final = re.compile(
-    r"\b(?:risk of|risk for|prevent|suspected|possible|probable|rule out|r/o|to exclude|verdacht auf|v\. ?a\.)"
-    r"(?: an?| the)? $"
+    r"\b(?:risk of|risk for|prevent|suspected|possible|probable|allergic to|rule out|r/o|to exclude"
+    r"|verdacht auf|v\. ?a\.)(?: an?| the)? $"
 )
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(
     r"\b(?:no|not|nor|without|w/o|denies|denied|never|nil|free of|negative for|ohne|kein\w*|nicht|nie|niemals|weder)\b"
 )
 _NON: Final = re.compile(r"\bnon[- ]?$")
-_CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|(?<!never )(?<!not )(?<!n't )(?:has|had)|aber|mit)\b")
+_MINUS: Final = re.compile(r"(?<![\w\-–−])[-–−]$")
+_PLUS: Final = re.compile(r"(?<!\w)\+[a-z]")
+"""A plus before another finding, which tells a minus ("-HTN +DM") from the dash of a list."""
+_CLAUSE: Final = re.compile(r"[.;:?!]|\bw/(?!o\b)|\b(?:but|with|(?<!never )(?<!not )(?<!n't )(?:has|had)|aber|mit)\b")
 _DENIED_AFTER: Final = re.compile(
     r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
     r"| ?[:=]? ?(?:none|absent|neg|negativ|negative|nein)\b"
+    r"|[-–−](?![\w-])| [-–−](?=[,;.]|$)| ?[:=]? ?0(?![\d.%/])"
     r"|(?: (?:was|is|has been|wurde|ist))? (?:ruled out|excluded|ausgeschlossen)\b"
 )
 """In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
@@ -193,7 +199,7 @@ def _amounts(text: str, counted: re.Pattern[str] | None = None) -> Iterator[tupl
 
 
 def _denied(text: str, start: int, end: int) -> bool:
-    if _NON.search(text, 0, start):
+    if _NON.search(text, 0, start) or (_MINUS.search(text, 0, start) and _PLUS.search(text)):
         return True
     # "Stopped bleeding" does not deny a bleeding.
     if (_TAKEN_OFF.search(text[:start]) or _STOPPED.match(text, end)) and names_medicine(text[start:end]):

@@ -79,6 +79,11 @@ _THEN: Final = re.compile(
     rf"(?P<number>{DECIMAL})"
 )
 """A second value of the same input: ``1.1, now 2.3``, ``1.2-1.4``."""
+_LATER: Final = re.compile(
+    rf"[^\d,;]{{0,25}}[,;] ?(?P<number>{DECIMAL})"
+    r"(?=(?: ?[a-zµ/%]+)? (?:today|now|currently|heute|jetzt|aktuell)\b)"
+)
+"""The same with the time behind it: ``0.9 last month, 1.6 today``."""
 _OTHER_KIND: Final = re.compile(
     r"\b(?:urine|urinary|ionised|ionized|direct|conjugated|ideal|target|goal|birth|baseline|previous|urin|ziel"
     r"|ausgangs|vorheriges|ionisiertes|direktes)[ -]$"
@@ -184,7 +189,7 @@ def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> lis
         if match["unit"] is None and _OTHER_UNIT.match(text, match.end()):
             continue
         found.append(_measured(match, units)._replace(is_other=bool(_OTHER_KIND.search(text[: match.start()]))))
-        then = _THEN.match(text, match.end())
+        then = _THEN.match(text, match.end()) or _LATER.match(text, match.end())
         if then and (re.match(unit, text[then.end() :]) or not AFTER_OTHER.match(text, then.end())):
             found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
     before = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)

@@ -15,6 +15,7 @@ TABLETS: Final = re.compile(
     rf"(?<![\w./-])(?P<least>{_COUNT})(?: ?(?:-|–|to|or|bis|oder) ?(?P<most>{_COUNT}))? (?:an? )?"
     rf"(?P<strength>{DECIMAL} ?mg (?:[^\W\d_]+ ){{0,2}}?)?"
     r"(?:tab(?:let)?s?|tabletten?|tbl|cap(?:sule)?s?|kapseln?|pills?)\b"
+    r"|(?<=mg) ?[x×] ?(?P<times>[1-8])(?![\w.])"
 )
 _COMBINATION: Final = re.compile(rf"(?<![\w./])(?!1/2\b)({DECIMAL})(?: ?mg)? ?/ ?({DECIMAL})(?: ?mg\b)?(?![\w./])")
 _MUCH_MORE: Final = 4
@@ -30,7 +31,8 @@ def with_whole_doses(words: str) -> str:
     if taken is None:
         return words
     words = f"{words[: taken.start()]}{taken['strength'] or ''}{words[taken.end() :]}"
-    count = _WORDS.get(taken["least"]) or float(taken["least"])
+    least = taken["least"] or taken["times"]
+    count = _WORDS.get(least) or float(least)
     return re.sub(_AMOUNT, lambda found: "" if taken["most"] else f"{float(found[0]) * count:g}", words)
 
 
