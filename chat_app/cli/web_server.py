@@ -40,7 +40,7 @@ async def run_server(settings: Settings, listener: socket.socket) -> None:
                 app.load_listeners.append(show)
                 yield app
 
-    def tell_where(_address: str) -> None:
+    def tell_where() -> None:
         publish_address(settings, listener)
         shell.note(f"Asclepius is at {page}")
 
@@ -72,7 +72,7 @@ async def run_worker(plan: WorkerPlan, tell: Callable[[WorkerState], None]) -> N
 
     siblings = Siblings(plan.siblings, plan.token, settings.server.scheme)
     app = create_app(settings, open_app=open_and_tell, siblings=siblings)
-    server = page_server(app, settings, on_ready=lambda _address: tell("serving"))
+    server = page_server(app, settings, on_ready=lambda: tell("serving"))
     await server.serve(sockets=[socket.socket(fileno=plan.listener), socket.socket(fileno=plan.own)])
 
 

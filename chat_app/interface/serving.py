@@ -38,7 +38,7 @@ search takes 200 ms; Python itself would begin one whenever a quarter more objec
 class PageServer(uvicorn.Server):
     """Drains on shutdown, then ends live turns before it disconnects their readers."""
 
-    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None] | None) -> None:
+    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[], None] | None) -> None:
         super().__init__(config)
         self._runtime = runtime
         self._on_ready = on_ready
@@ -54,7 +54,7 @@ class PageServer(uvicorn.Server):
         named = ", ".join(f"{part.__module__}.{part.__name__}" for part in parts if part)
         logger.debug("Serving with %s; %d objects are no longer searched for garbage", named, gc.get_freeze_count())
         if self.started and self._on_ready is not None:
-            self._on_ready(self._address())
+            self._on_ready()
 
     async def on_tick(self, counter: int) -> bool:
         """Search all objects for garbage, if possible while no answer runs."""
@@ -80,10 +80,6 @@ class PageServer(uvicorn.Server):
             await asyncio.wait({draining}, timeout=_FORCED_EXIT_POLL)
         draining.cancel()
 
-    def _address(self) -> str:
-        host, port = self.servers[0].sockets[0].getsockname()[:2]
-        return f"{self._runtime.settings.server.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-
 
 async def _release_browsers(turns: LiveTurns) -> None:
     """Close the sockets of browsers that wait for no answer of this process; they connect again by themselves."""
@@ -98,10 +94,10 @@ async def _release_browsers(turns: LiveTurns) -> None:
             await close_transport(session)
 
 
-def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> PageServer:
+def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[], None] | None = None) -> PageServer:
     """Return a server for ``app`` (from ``create_app``): call ``run()`` or ``await serve()``.
 
-    ``on_ready`` gets the page's address once it can be opened. SIGINT and SIGTERM end it within about ten seconds.
+    ``on_ready`` is called once the page can be opened. SIGINT and SIGTERM end it within about ten seconds.
     """
     most = raise_connection_limit()
     config = uvicorn.Config(

@@ -24,6 +24,7 @@ from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 from chat_app.tracing import GeneratorTrace
 from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel, FakeServices, FakeSessions, FakeTools
+from tests.support.page_server import address_of
 
 Json = dict[str, Any]
 
@@ -130,7 +131,7 @@ async def api(
     )
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    running = page_server(app, settings, on_ready=address.set_result)
+    running = page_server(app, settings, on_ready=lambda: address.set_result(address_of(running)))
     serving = asyncio.create_task(running.serve())
     try:
         await asyncio.wait({serving, address}, return_when=asyncio.FIRST_COMPLETED)

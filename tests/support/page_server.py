@@ -18,8 +18,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.support.forked import Process, start
+
+if TYPE_CHECKING:
+    from uvicorn import Server
 
 PROJECT = Path(__file__).resolve().parents[2]
 _FOREIGN = ("OPENAI_", "MILVUS_", "REDIS_", "DATABASE_", "ASCLEPIUS_", "CHAINLIT_")
@@ -102,6 +106,12 @@ def _address(process: Process, output: int, seconds: float, log: Path) -> str:
     raise AssertionError(f"the page did not start: {log.read_text()[-2000:]}")
 
 
+def address_of(server: Server) -> str:
+    """Return the address of a server that has started."""
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    return f"http://{host}:{port}"
+
+
 def main() -> None:
     from chat_app.interface.http_api import create_app
     from chat_app.interface.serving import page_server
@@ -114,7 +124,8 @@ def main() -> None:
     if model_server := os.environ.get("TESTS_MODEL_SERVER"):
         opened = engine_app(model_server)
     app = create_app(settings, open_app=opened)
-    page_server(app, settings, on_ready=lambda address: print(address, flush=True)).run()
+    server = page_server(app, settings, on_ready=lambda: print(address_of(server), flush=True))
+    server.run()
 
 
 if __name__ == "__main__":
