@@ -5,7 +5,6 @@ append that does not fit on the disk is undone, and a document is replaced in on
 owner alone. The functions block and belong in the writer's thread.
 """
 
-import fcntl
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from chat_app.data_protection import replace_private
+from chat_app.data_protection import file_lock, replace_private
 from chat_app.tracing.redaction import Redactor
 from chat_app.tracing.writer import Job, TraceWriter, shared_writer
 
@@ -84,24 +83,17 @@ def shared_key(path: Path) -> bytes:
 
 
 @contextmanager
-def _locked(directory: Path) -> Generator[None, None, None]:
+def _locked(directory: Path) -> Generator[None]:
     """Hold the lock of the directory, which is created if needed; raises ``OSError``, also on a time-out."""
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
-    try:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                # A process that was frozen while it held the lock must not hold up this one's end.
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.002)
-        yield
-    finally:
-        os.close(descriptor)
+    deadline = time.monotonic() + _LOCK_SECONDS
+    # A process that was frozen while it held the lock must not hold up this one's end.
+    while time.monotonic() < deadline:
+        with file_lock(directory / ".lock", wait=False) as held:
+            if held:
+                yield
+                return
+        time.sleep(0.002)
+    raise TimeoutError
 
 
 def _append(path: Path, data: bytes) -> None:
