@@ -10,10 +10,10 @@ from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.responses import FileResponse
 
-from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime
-from chat_app.interface.i18n.translation import Language, language_of, say
+from chat_app.interface.api.dependencies import ReaderLanguage, ServedRuntime, html_page
+from chat_app.interface.i18n.translation import Language, language_of
 from chat_app.interface.page.page_code import GAPS, VERSION, corrected
 from chat_app.interface.page.page_document import own_scripts, scripts_address
 
@@ -57,14 +57,7 @@ async def service_worker(runtime: ServedRuntime) -> Response:
 @router.get("/offline")
 async def offline(language: ReaderLanguage) -> Response:
     """Return the page that says that the app can't be reached."""
-    title = say(language, "offline.title")
-    return HTMLResponse(
-        f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<style>:root{color-scheme:light dark}body{max-width:32rem;margin:20vh auto;padding:0 1rem;"
-        f"font:1rem/1.5 system-ui,sans-serif}}</style><main><h1>{title}</h1><p>{say(language, 'offline.text')}</p>"
-        f'<p><a href="">{say(language, "offline.again")}</a></p></main></html>'
-    )
+    return html_page("offline_page.jinja", language)
 
 
 def _asset(request: Request, packed: bytes, kind: str, *, keep: bool) -> Response:
