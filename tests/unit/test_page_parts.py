@@ -18,8 +18,9 @@ from chat_app.interface.conversation.uploads import Upload, check_upload, safe_n
 from chat_app.interface.page.starters import starter_questions
 from chat_app.interface.rendering.reference_cards import reference_list, where
 from chat_app.interface.rendering.tool_steps import finished_name, step_content, step_name
-from chat_app.interface.security.accounts import hash_password, parse_users, verify_password
+from chat_app.interface.security.accounts import api_keys_at, hash_password, parse_users, verify_password
 from chat_app.interface.security.identity import Identity, NotOwner, Unauthenticated, require_owner
+from chat_app.interface.security.sign_in import Admission, SignIn
 from chat_app.settings import Settings
 from tools.drug_database.drug_tools import SEARCH
 from tools.errors import SourceRejected
@@ -79,13 +80,19 @@ async def test_only_the_right_password_signs_in(tmp_path: Path) -> None:
     assert door.from_headers({"x-forwarded-user": "ada"}) is None
 
 
-def test_the_proxys_header_is_taken_from_everybody_else(tmp_path: Path) -> None:
-    door = identity(tmp_path, auth="header", trusted_proxies="10.0.0.0/8,192.0.2.7")
-    headers = [(b"x-forwarded-user", b"ada"), (b"accept", b"*/*")]
-    assert door.scrub_headers(headers, "10.1.2.3") == headers
-    assert door.scrub_headers(headers, "192.0.2.7") == headers
-    for peer in ("192.0.2.8", "127.0.0.1", None, "nonsense"):
-        assert door.scrub_headers(headers, peer) == [(b"accept", b"*/*")]
+async def test_the_proxys_header_is_taken_from_everybody_else(tmp_path: Path) -> None:
+    async def none_ended() -> None:
+        return None
+
+    here = identity(tmp_path, auth="header", trusted_proxies="10.0.0.0/8,192.0.2.7")
+    door = SignIn(here, api_keys_at(tmp_path), none_ended)
+    request = {"path": "/", "headers": [(b"x-forwarded-user", b"ada"), (b"accept", b"*/*")]}
+    for peer in ("10.1.2.3", "192.0.2.7"):
+        admission = await door.admit(request, peer)
+        assert admission.login is not None
+        assert admission.headers[:2] == request["headers"]
+    for stranger in ("192.0.2.8", "127.0.0.1", None, "nonsense"):
+        assert await door.admit(request, stranger) == Admission([(b"accept", b"*/*")])
 
 
 @pytest.mark.parametrize(("user", "owner"), [(None, "ada"), ("ada", None), ("", ""), ("ada", "bob"), (None, None)])

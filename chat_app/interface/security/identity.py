@@ -2,15 +2,14 @@
 
 Signing in gives a signed cookie, which the page, its socket and the HTTP API read. ``ASCLEPIUS_AUTH`` selects how
 to get one: as the demo user (on loopback only), with a password (``accounts``, ``ASCLEPIUS_USERS``), from a trusted
-proxy that names the user in a header, or from an OpenID Connect provider (``oidc``). ``scrub_headers`` removes the
-proxy's header from all other peers.
+proxy that names the user in a header, or from an OpenID Connect provider (``oidc``).
 """
 
 import asyncio
 import ipaddress
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -96,7 +95,7 @@ class Identity:
         if self.server.auth == "demo":
             return DEMO_USER
         if self.server.auth == "header":
-            return clean_name(headers.get(self.server.auth_header.lower()) or headers.get(self.server.auth_header))
+            return clean_name(headers.get(self.server.auth_header.lower()))
         return None
 
     async def from_password(self, name: str, password: str) -> str | None:
@@ -155,7 +154,6 @@ class Identity:
         return self.server.auth != "password" or name in self._users or name in self._accounts.read().users
 
     def may(self, right: Right, token: str | None) -> bool:
-        """Return whether the user of a login token has ``right``."""
         login = self.login(token)
         return login is not None and right in self._rights(login)
 
@@ -177,13 +175,6 @@ class Identity:
             rights.add("upload")
         return frozenset(rights)
 
-    def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
-        """Remove the proxy's user header from ``headers`` unless ``peer`` is a trusted proxy."""
-        if self.server.auth == "header" and self.is_trusted(peer):
-            return list(headers)
-        name = self.server.auth_header.lower().encode()
-        return [(key, value) for key, value in headers if key.lower() != name]
-
     def client_of(self, headers: Mapping[str, str], peer: str | None) -> str:
         """Return the client's address: the last one in X-Forwarded-For that is no trusted proxy, else the peer."""
         hops = [*(hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")), peer or ""]
@@ -199,7 +190,6 @@ class Identity:
         return (self.server.public_url or str(request.base_url).rstrip("/")) + self.server.root_path
 
     def is_trusted(self, peer: str | None) -> bool:
-        """Return whether ``peer`` is the address of a trusted proxy."""
         with suppress(ValueError):
             address = ipaddress.ip_address(peer or "")
             return any(address in trusted for trusted in self._trusted)

@@ -1,34 +1,35 @@
 """Who sends a request: one decision, made before anything else reads the request.
 
 ``SignIn.admit`` leaves at most one way to be signed in: a valid login cookie. A trusted proxy's header replaces a
-cookie of another user. A login that was ended, came from an untrusted address or is not valid is removed.
+cookie of another user, and is removed when another peer sends it. A login that was ended, came from an untrusted
+address or is not valid is removed.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 
 from chat_app.interface.security.accounts import KEY_PREFIX, ApiKeys, FollowedFile, find_key, key_id
-from chat_app.interface.security.identity import COOKIE, Identity, Login, token_of
+from chat_app.interface.security.identity import COOKIE, Identity, Login, clean_name, token_of
 from chat_app.sessions.ended_logins import EndedLogins
 
-RawHeaders = list[tuple[bytes, bytes]]
 _MCP: Final = "/mcp"
 _BY_KEY: Final = ("/api/", "/v1/", "/infobutton", _MCP)
 """Paths that take an API key."""
 _SIGNED: Final = "/cds-services"
 """Below it, requests carry a token that only their route can check, and no login."""
-_FORWARDED: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
+_FORWARDED: Final = ("x-forwarded-", "forwarded", "x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
     """The result: headers to pass on, the login if there is one, whether it is new to the browser, and its key's id."""
 
-    headers: RawHeaders
+    headers: list[tuple[bytes, bytes]]
     login: Login | None = None
     is_new: bool = False
     key: str = ""
@@ -48,29 +49,30 @@ class SignIn:
 
     async def admit(self, scope: Mapping[str, Any], peer: str | None) -> Admission:
         """Return who sends the request, with the headers that the app may see. Raises ``Refused``."""
-        headers: RawHeaders = list(scope["headers"])
-        mode = self.identity.server.auth
-        if mode == "demo" and any(name.lower().startswith(_FORWARDED) for name, _ in headers):
+        headers = MutableHeaders(raw=list(scope["headers"]))
+        mode, proxys_header = self.identity.server.auth, self.identity.server.auth_header
+        if mode == "demo" and any(name.startswith(_FORWARDED) for name in headers):
             raise Refused(403, "The demo user is for this machine alone, not behind a proxy. Set ASCLEPIUS_AUTH.")
-        name = self.identity.server.auth_header.lower().encode()
-        if mode == "header" and sum(key.lower() == name for key, _ in headers) > 1:
+        named = headers.getlist(proxys_header)
+        if mode == "header" and len(named) > 1:
             raise Refused(400, "The request names its user more than once.")
         trusted = mode != "header" or self.identity.is_trusted(peer)
         login = await self._from_cookie(headers) if trusted else None
         is_new = False
         if mode == "header" and trusted:
-            given = next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
-            login, is_new = self._from_proxy(given, login)
+            login, is_new = self._from_proxy(next(iter(named), None), login)
         if (key := _key_of(headers)) is not None and str(scope["path"]).startswith(_BY_KEY):
             # Nothing behind /mcp changes anything, though each of its requests is a POST.
             reads = scope.get("method") in ("GET", "HEAD") or scope["path"] == _MCP
             login, is_new = self._from_key(key, reads=reads), False
         else:
             key = None
-        kept = self.identity.scrub_headers(headers, peer)
+        if mode != "header" or not trusted:
+            del headers[proxys_header]
         if str(scope["path"]).startswith(_SIGNED):
-            return Admission(kept)
-        return Admission(_with_login(kept, login), login, is_new, key=key_id(key) if key else "")
+            return Admission(headers.raw)
+        _replace_login(headers, login)
+        return Admission(headers.raw, login, is_new, key=key_id(key) if key else "")
 
     async def end(self, login: Login) -> None:
         """End a login. Raises ``SessionStoreUnavailable``."""
@@ -86,11 +88,10 @@ class SignIn:
         login = self.identity.login(token)
         return login is not None and not await self._was_ended(login)
 
-    async def _from_cookie(self, headers: RawHeaders) -> Login | None:
+    async def _from_cookie(self, headers: Headers) -> Login | None:
         cookies: dict[str, str] = {}
-        for key, value in headers:
-            if key.lower() == b"cookie":
-                cookies |= cookie_parser(value.decode("latin-1"))
+        for value in headers.getlist("cookie"):
+            cookies |= cookie_parser(value)
         login = self.identity.login(token_of(cookies))
         if login is None or await self._was_ended(login):
             return None
@@ -114,7 +115,7 @@ class SignIn:
         """Return the login of the user whom the proxy names, and whether it replaces the browser's."""
         if given is None:
             return login, False
-        named = self.identity.from_headers({self.identity.server.auth_header: given})
+        named = clean_name(given)
         if named is None:
             return None, False
         if login is not None and login.user == named:
@@ -122,28 +123,22 @@ class SignIn:
         return self.identity.issue_login(named), True
 
 
-def _with_login(headers: Iterable[tuple[bytes, bytes]], login: Login | None) -> RawHeaders:
-    """Return ``headers`` with ``login`` as their only credential."""
-    kept: RawHeaders = []
-    cookies: list[str] = []
-    for key, value in headers:
-        lower = key.lower()
-        if lower == b"cookie":
-            cookies += [part.strip() for part in value.decode("latin-1").split(";") if not _signs_in(part)]
-        elif lower != b"authorization":
-            kept.append((key, value))
+def _replace_login(headers: MutableHeaders, login: Login | None) -> None:
+    """Make ``login`` the only credential of a request."""
+    given = (part for value in headers.getlist("cookie") for part in value.split(";"))
+    cookies = [part.strip() for part in given if not _signs_in(part)]
     if login is not None:
         cookies.append(f"{COOKIE}={login.token}")
+    del headers["authorization"], headers["cookie"]
     if cookies:
-        kept.append((b"cookie", "; ".join(cookies).encode("latin-1")))
-    return kept
+        headers["cookie"] = "; ".join(cookies)
 
 
-def _key_of(headers: RawHeaders) -> str | None:
+def _key_of(headers: Headers) -> str | None:
     """Return the API key that a request carries."""
-    for key, value in headers:
-        scheme, _, given = value.decode("latin-1").partition(" ")
-        if key.lower() == b"authorization" and scheme.lower() == "bearer" and given.startswith(KEY_PREFIX):
+    for value in headers.getlist("authorization"):
+        scheme, _, given = value.partition(" ")
+        if scheme.lower() == "bearer" and given.startswith(KEY_PREFIX):
             return given.strip()
     return None
 
