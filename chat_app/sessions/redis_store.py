@@ -91,10 +91,8 @@ class RedisSessionStore:
         """Create an empty conversation.
 
         ``session_id`` keeps an id from ``new_session_id`` that was assigned while the store was unavailable. Raises
-        ``ChainConflict`` when that id is taken, and ``ValueError`` when it does not have the form of a session id.
+        ``ChainConflict`` when that id is taken.
         """
-        if session_id is not None and not is_session_id(session_id):
-            raise ValueError("A session id is `session_` and 32 hexadecimal digits.")
         session = Session(
             session_id=session_id or new_session_id(),
             user_id=user_id,
@@ -154,8 +152,6 @@ class RedisSessionStore:
 
     async def messages(self, session_id: str, limit: int = KEPT_MESSAGES) -> tuple[Message, ...]:
         """Return the newest ``limit`` messages, oldest first."""
-        if limit < 1:
-            return ()
         _, lines = await self._run("messages", session_id, limit)
         found = [await self._parsed(Message, session_id, "messages", b"", line) for line in lines]
         return tuple(message for message in found if message is not None)

@@ -15,6 +15,7 @@ import pytest
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
+from chat_app.interface.security import request_body
 from chat_app.interface.security.request_body import RequestBody
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import clinic
@@ -95,7 +96,7 @@ async def test_a_comparison_takes_as_many_places_as_it_has_models(redis_url: str
         assert len({frame.data["model"] for frame in await ask(client, models=["a", "b"])}) == 2
 
 
-async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
+async def test_a_body_that_does_not_arrive_in_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
     arriving = iter([{"type": "http.request", "body": b"{", "more_body": True}])
 
@@ -105,7 +106,8 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    body = RequestBody(receive, 100, seconds=0.01)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
+    body = RequestBody(receive, 100)
     answer = body.unless_refused(send)
     assert [(await body.receive())["type"] for _ in range(2)] == ["http.request", "http.disconnect"]
     await answer({"type": "http.response.start", "status": 500, "headers": []})

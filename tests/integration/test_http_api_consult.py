@@ -14,6 +14,7 @@ import pytest
 from chat_app.events import TextDelta
 from chat_app.interface.api.turn_stream import frames_of
 from chat_app.interface.security.identity import NotOwner
+from chat_app.interface.turns import asked_questions
 from chat_app.interface.turns.asked_questions import AskedQuestion, RecentQuestions
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
@@ -374,8 +375,9 @@ async def read_all(stream: AsyncGenerator[bytes, None]) -> None:
         pass
 
 
-async def test_questions_are_forgotten_a_while_after_their_end_and_not_before(redis_url: str) -> None:
-    recent = RecentQuestions(kept_seconds=0.05)
+async def test_questions_are_forgotten_a_while_after_their_end_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_questions, "KEPT_SECONDS", 0.05)
+    recent = RecentQuestions()
     running, ended = LiveTurn("ana", "", ""), LiveTurn("ana", "", "")
     question = AskedQuestion("ana", {"small": running, "large": ended}, compared=True)
     recent.add(question)

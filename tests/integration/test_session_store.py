@@ -93,8 +93,6 @@ async def test_an_id_given_out_while_redis_was_away_is_kept_but_never_taken_over
     assert (await store.create("anna", session_id=kept)).session_id == kept
     with pytest.raises(ChainConflict):
         await store.create("bert", session_id=kept)
-    with pytest.raises(ValueError, match="32 hexadecimal digits"):
-        await store.create("anna", session_id="mine")
     owned = await store.get(kept, "anna")
     assert owned is not None
     assert owned.user_id == "anna"
@@ -153,7 +151,6 @@ async def test_messages_come_back_in_order_and_are_counted_by_the_store(
 
     assert await store.messages(session.session_id) == (question, answer, question)
     assert await store.messages(session.session_id, limit=2) == (answer, question)
-    assert await store.messages(session.session_id, limit=0) == ()
     assert updated.message_count == 3
     assert await store.get(session.session_id, "anna") == updated
 

@@ -69,7 +69,6 @@ class History(SQLAlchemyDataLayer):
         self.before_reading: BeforeReading | None = None
 
     async def setup(self) -> None:
-        """Bring the database to this version's schema."""
         await migrate(self.engine)
 
     async def get_current_timestamp(self) -> str:
@@ -143,9 +142,6 @@ class History(SQLAlchemyDataLayer):
             found = f', {sql.FOUND} AS "found"'
             where.append(sql.SEARCH)
             parameters["search"] = f"%{sql.like(filters.search.lower())}%"
-        if filters.feedback is not None:
-            where.append('EXISTS (SELECT 1 FROM feedbacks f WHERE f."threadId" = t."id" AND f."value" = :value)')
-            parameters["value"] = int(filters.feedback)
         if pagination.cursor:
             where.append(sql.AFTER_CURSOR)
             parameters["cursor"] = pagination.cursor

@@ -13,12 +13,11 @@ TOO_LARGE: Final = "The request is too large."
 
 
 class RequestBody:
-    """A request's body, cut off when it exceeds the limit of its path or takes longer than ``seconds``."""
+    """A request's body, cut off when it exceeds the limit of its path or takes longer than ``BODY_SECONDS``."""
 
-    def __init__(self, receive: Receive, largest: int, *, seconds: float = BODY_SECONDS) -> None:
+    def __init__(self, receive: Receive, largest: int) -> None:
         self._receive = receive
         self._left = largest
-        self._seconds = seconds
         self._until: float | None = None
         self._refusal: tuple[int, str] | None = None
         self._whole = False
@@ -26,7 +25,7 @@ class RequestBody:
     async def receive(self) -> Message:
         """Return the next message; a disconnect once the body was cut off."""
         if self._until is None:
-            self._until = asyncio.get_running_loop().time() + self._seconds
+            self._until = asyncio.get_running_loop().time() + BODY_SECONDS
         try:
             # After the body an app waits for the client to leave.
             async with asyncio.timeout_at(None if self._whole else self._until):

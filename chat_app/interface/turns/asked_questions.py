@@ -76,8 +76,7 @@ class AskedQuestion:
 class RecentQuestions:
     """Running and recent questions by their ids and their turns' ids."""
 
-    def __init__(self, *, kept_seconds: float = KEPT_SECONDS) -> None:
-        self._kept_seconds = kept_seconds
+    def __init__(self) -> None:
         self._questions: dict[str, AskedQuestion] = {}
 
     def add(self, question: AskedQuestion) -> None:
@@ -91,7 +90,7 @@ class RecentQuestions:
     def keep_a_while(self, turn: LiveTurn) -> None:
         """Forget the ended ``turn``, and a question that it ended, once readers had their time."""
         over = [key for key, known in self._questions.items() if turn in known.turns.values() and known.ended]
-        asyncio.get_running_loop().call_later(self._kept_seconds, self._forget, over)
+        asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, over)
 
     def _forget(self, keys: list[str]) -> None:
         for key in keys:

@@ -143,8 +143,6 @@ class LiveTurn:
                     return
                 self._unwritten.append(event)
                 self._arrived.set()
-                if self.write_ahead is None:
-                    self.show(self._taken())
 
     async def _write_until(self, reading: asyncio.Task[None]) -> None:
         """Show what is read, each batch once it is stored; return when ``reading`` has ended and all is shown."""

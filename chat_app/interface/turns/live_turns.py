@@ -71,7 +71,6 @@ class LiveTurns:
         return self._turns.get(turn_id)
 
     async def end_conversation(self, conversation_id: str, owner: str) -> None:
-        """Stop the turns of ``owner`` in that conversation and wait until they are saved."""
         turns = [turn for turn in self.of_owner(owner) if turn.is_about(conversation_id)]
         await stop_and_save(turns)
 
