@@ -189,7 +189,6 @@ class Runtime:
             self._history_is_set_up = True
 
     async def _catch_up(self) -> None:
-        """Store what waited for the database."""
         if not self._history_is_set_up:
             await self._set_up_history()
         await self.audit.catch_up()

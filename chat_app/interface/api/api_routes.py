@@ -30,7 +30,6 @@ class _LoggedRoute(Route):
     """A route that the access log names by its pattern, as it does FastAPI's."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return how the route matches, and itself as the route of the request."""
         match, child = super().matches(scope)
         return match, {**child, "route": self} if match is not Match.NONE else child
 

@@ -34,7 +34,6 @@ async def export(runtime: ServedRuntime, user: User, thread_id: OwnThread, langu
 
 
 def _attachment(title: str) -> str:
-    """Return a ``Content-Disposition`` with the conversation's title as file name."""
     name = re.sub(r"[^\w .()-]+", " ", title)[:_LONGEST_NAME].strip() or "conversation"
     return f"attachment; filename=\"conversation.md\"; filename*=UTF-8''{quote(name)}.md"
 

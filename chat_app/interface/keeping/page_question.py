@@ -39,7 +39,6 @@ class TurnHeader(Frozen):
     first: bool = True
 
     def renderer(self) -> TurnRenderer:
-        """Return a renderer that has seen no event yet."""
         return TurnRenderer(self.ids, extracts=self.extracts, options=self.options, titles=self.titles)
 
     def metadata(self, conversation_id: str | None) -> dict[str, Any]:
@@ -99,7 +98,6 @@ class PageQuestion:
         return len(self.turns) > 1
 
     def ids_of(self, turn: LiveTurn) -> TurnIds:
-        """Return the ids of a turn's parts on the page."""
         place = list(self.turns.values()).index(turn)
         column = self.model_of(turn) if self.compared else ""
         return TurnIds(

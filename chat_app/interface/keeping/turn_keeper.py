@@ -82,7 +82,6 @@ class TurnKeeper:
         return self.turns.running + self.taken_over.running
 
     async def drain(self, seconds: float) -> None:
-        """Wait up to ``seconds`` until all turns have ended and are saved."""
         await asyncio.gather(self.turns.drain(seconds), self.taken_over.drain(seconds))
 
     def question_of(self, turn: LiveTurn) -> PageQuestion | None:
@@ -286,7 +285,6 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
 
 
 async def _restored(journal: TurnJournal, turn_id: str) -> tuple[TurnHeader, LiveTurn] | None:
-    """Return a turn as its journal has it."""
     if not (lines := await journal.read(turn_id)):
         return None
     header = header_of(lines[0])

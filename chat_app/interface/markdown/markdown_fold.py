@@ -149,7 +149,6 @@ class MarkdownFold:
         return self._begin(at, marks, final=final)
 
     def _marks_alone(self, marks: str) -> str | None:
-        """Return the line when it holds only marks, else None."""
         if not marks.strip(" \t"):
             self._blank()
             return marks

@@ -65,7 +65,6 @@ class Pace:
             await emit(session, "window_message", {MARK: marks.sent})
 
     async def ready(self, session: WebsocketSession) -> None:
-        """Wait until the next text may be sent."""
         if (marks := self._marks.get(session)) is not None:
             if (left := marks.window_ends - asyncio.get_running_loop().time()) > 0:
                 await self._sleep(left)

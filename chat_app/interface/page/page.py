@@ -96,7 +96,6 @@ class ChatPage:
         return dict.fromkeys(filter(None, map(self.runtime.keeper.question_of, running)))
 
     async def stop(self, session: WebsocketSession) -> None:
-        """Stop every running answer of the conversation that ``session`` has open."""
         if owner := owner_of(session):
             for turn in self.runtime.turns.of_thread(session.thread_id, owner):
                 turn.stop()

@@ -181,7 +181,6 @@ def _drugs(results: list[dict[str, JsonValue]], language: Language) -> str:
 
 
 def _titled(language: Language, columns: Iterable[str], rows: Iterable[Sequence[JsonValue]]) -> str:
-    """Return a table with the titles of ``columns`` in ``language``."""
     titles = [say(language, f"step.{column}") for column in columns]
     return table(language, titles, [[cell(language, value) for value in row] for row in rows])
 

@@ -61,7 +61,6 @@ class ModelAnswer(TurnFacts):
 
     @property
     def error(self) -> str:
-        """Why the turn failed, in the reader's language."""
         return say_outcome(self.language, self.outcome)
 
     @property

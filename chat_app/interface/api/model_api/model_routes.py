@@ -53,7 +53,6 @@ class ModelTurns:
     language: ReaderLanguage
 
     def names(self) -> list[str]:
-        """Return the models' names: the default one, and each by its name where there are several."""
         several = self.runtime.settings.models
         return [OWN_NAME, *(f"{OWN_NAME}/{name}" for name in several if len(several) > 1)]
 

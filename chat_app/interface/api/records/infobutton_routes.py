@@ -91,7 +91,6 @@ class InfobuttonQuery(BaseModel):
         return bool(self.drug_code) or self.task in _FIRST
 
     def sections(self) -> tuple[SectionName, ...]:
-        """Return the sections of a label, those of the task first."""
         return tuple(dict.fromkeys((*_FIRST.get(self.task, ()), *SECTIONS)))
 
     def question(self, medicine: str = "") -> str:
