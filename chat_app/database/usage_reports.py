@@ -1,7 +1,7 @@
 """What operators read from the history: rated answers with their questions, and usage per day."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,13 +68,9 @@ async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:
 
 
 async def _rated(connection: AsyncConnection, given: Mapping[str, Any]) -> RatedAnswer:
-    parents = {
-        step["id"]: step["parentId"] for step in await rows_of(connection, _SQL["steps"], thread=given["threadId"])
-    }
-    elements = await rows_of(connection, _SQL["elements"], thread=given["threadId"])
+    answers = await rows_of(connection, _SQL["answers"], thread=given["threadId"], rated=given["forId"])
     # The end of each answer knows its question, its whole text and its references.
-    of_answer = [element["props"] for element in elements if given["forId"] in _upwards(element["forId"], parents)]
-    ends = [json.loads(props) if isinstance(props, str) else props or {} for props in of_answer]
+    ends = [json.loads(answer["props"] or "{}") for answer in answers]
     return RatedAnswer(
         at=given["createdAt"],
         user=given["userIdentifier"] or "",
@@ -85,12 +81,3 @@ async def _rated(connection: AsyncConnection, given: Mapping[str, Any]) -> Rated
         answer="".join(str(end.get("plain", "")) for end in ends),
         quotes=tuple(quote for end in ends for one in end.get("references", ()) for quote in one.get("quotes", ())),
     )
-
-
-def _upwards(step: str | None, parents: Mapping[str, str | None]) -> Sequence[str]:
-    """Return ``step`` and all that it is below of."""
-    found: list[str] = []
-    while step is not None and step not in found:
-        found.append(step)
-        step = parents.get(step)
-    return found

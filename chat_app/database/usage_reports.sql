@@ -4,11 +4,9 @@
 SELECT f."forId", f."threadId", f."value", f."comment", f."createdAt", t."userIdentifier"
 FROM feedbacks f JOIN threads t ON t."id" = f."threadId" ORDER BY f."createdAt", f."id"
 
--- name: steps
-SELECT "id", "parentId" FROM steps WHERE "threadId" = :thread
-
--- name: elements
-SELECT "forId", "props" FROM elements WHERE "threadId" = :thread
+-- name: answers
+SELECT e."props" FROM elements e JOIN steps s ON s."id" = e."forId"
+WHERE e."threadId" = :thread AND :rated IN (s."id", s."parentId")
 
 -- name: questions
 SELECT substr(s."createdAt", 1, 10) AS day, count(*) AS questions,

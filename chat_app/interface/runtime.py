@@ -150,9 +150,8 @@ class Runtime:
             async with self._open_app(self.settings, on_progress=self._show) as app:
                 self.app = app
                 self._opened.set()
-                keeping = (self.keeper.run(), self.keeper.run_requests(), self.upload_room.keep_recorded())
                 catching_up = repeat(self._catch_up, _CATCH_UP_SECONDS, quiet=(OSError, ConfigurationError))
-                works = (app.warm_up(), *keeping, catching_up)
+                works = (app.warm_up(), self.keeper.run(), self.upload_room.keep_recorded(), catching_up)
                 beside = {asyncio.create_task(work) for work in works}
                 await stop.wait()
                 for task in beside:

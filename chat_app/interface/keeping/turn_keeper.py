@@ -156,18 +156,18 @@ class TurnKeeper:
         return "stored"
 
     async def run(self) -> None:
-        """Show that this process runs, and finish what others left, until cancelled."""
-        await repeat(self._look_after, _RECOVERY_SECONDS, quiet=(AsclepiusError,))
+        """Show that this process runs, finish what others left and follow their requests, until cancelled."""
+        await asyncio.gather(
+            repeat(self._look_after, _RECOVERY_SECONDS, quiet=(AsclepiusError,)),
+            repeat(self._follow_requests, _REQUEST_SECONDS, quiet=(AsclepiusError,)),
+        )
 
     async def _look_after(self) -> None:
         await (await self.sessions()).journal.keep_alive()
         await self.recover()
 
-    async def run_requests(self) -> None:
-        """Stop the turns that other processes ask to stop, and show theirs, until cancelled."""
-        await repeat(self._follow_requests, _REQUEST_SECONDS, quiet=(AsclepiusError,))
-
     async def _follow_requests(self) -> None:
+        """Stop the turns that other processes ask to stop, and show theirs."""
         journal = (await self.sessions()).journal
         for turn_id in await journal.to_stop() if self.running else ():
             if turn := self.turns.get(turn_id) or self.taken_over.get(turn_id):
