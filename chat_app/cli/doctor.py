@@ -172,7 +172,6 @@ async def _guidelines(app: App) -> Checked:
 
 
 async def _tools(app: App) -> Checked:
-    """Check the tools of MCP servers, if any are listed."""
     missing = await app.missing_tools()
     problems = [f"{name} is missing: its MCP server does not answer, or has no such tool" for name in missing]
     return problems, f"of MCP servers: {', '.join(app.remote_tools)}" if app.remote_tools else ""

@@ -141,7 +141,6 @@ async def unless_left(request: Request, question: AskedQuestion, answer: Awaitab
 
 
 async def _left(request: Request) -> None:
-    """Wait until the client has closed its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -49,7 +49,6 @@ class LoginThrottle:
         await self.tallies.change(_names(user, address), self._counted, _REMEMBERED_SECONDS)
 
     async def succeeded(self, user: str, address: str) -> None:
-        """Forget the tries of a user who knew the password."""
         await self.tallies.change(_names(user, address), _forgotten, _REMEMBERED_SECONDS)
 
     def _counted(self, found: Sequence[Tally]) -> list[Tally]:

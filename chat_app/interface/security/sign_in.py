@@ -135,7 +135,6 @@ def _replace_login(headers: MutableHeaders, login: Login | None) -> None:
 
 
 def _key_of(headers: Headers) -> str | None:
-    """Return the API key that a request carries."""
     for value in headers.getlist("authorization"):
         scheme, _, given = value.partition(" ")
         if scheme.lower() == "bearer" and given.startswith(KEY_PREFIX):

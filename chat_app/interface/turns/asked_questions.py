@@ -69,7 +69,6 @@ class AskedQuestion:
         return found if all(turn.log.holds(found[model]) for model, turn in self.turns.items()) else None
 
     def has_more(self, cursors: Cursors) -> bool:
-        """Return whether events follow or may still follow ``cursors``."""
         return any(turn.has_more(cursors[model]) for model, turn in self.turns.items())
 
 

@@ -76,7 +76,6 @@ class TurnLog:
         return found
 
     def holds(self, cursor: Cursor) -> bool:
-        """Return whether ``cursor`` is a position that this log has reached."""
         entry, offset = cursor
         if entry == len(self._entries):
             return offset == 0

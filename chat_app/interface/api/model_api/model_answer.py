@@ -56,7 +56,6 @@ class ModelAnswer(TurnFacts):
 
     @property
     def failed(self) -> bool:
-        """Whether the turn failed without a word."""
         return self.outcome.kind == "failed" and not self._length
 
     @property

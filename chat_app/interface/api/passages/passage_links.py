@@ -44,7 +44,6 @@ class PassageLinks:
         return f"{base}/passages/{quote(passage.id, safe=':@')}?{urlencode(query)}".rstrip("?")
 
     def is_valid(self, passage_id: str, until: int, key: str) -> bool:
-        """Return whether ``key`` opens that passage now."""
         right = hmac.compare_digest(key.encode(), self._signature(passage_id, until).encode())
         return right and until > self._clock() and scope_of(passage_id) is None
 

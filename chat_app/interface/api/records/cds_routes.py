@@ -126,7 +126,6 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
 
     @app.get(PATH)
     async def discover() -> dict[str, list[CdsService]]:
-        """List the services."""
         if not (server.cds_open or server.cds_clients):
             raise HTTPException(404)
         return {"services": list(SERVICES.values())}
@@ -135,7 +134,6 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
     async def call(
         request: Request, language: ReaderLanguage, service_id: str, body: HookRequest, caller: str = Depends(client)
     ) -> dict[str, list[Card]]:
-        """Return the cards for the orders of a request."""
         if body.hook != service_id:
             raise HTTPException(400 if service_id in SERVICES else 404, "This service is for another hook.")
         link = partial(page_link, runtime.identity.base_address(request))

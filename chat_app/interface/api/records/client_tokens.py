@@ -84,7 +84,6 @@ class _KeySet:
         self._lock = asyncio.Lock()
 
     async def find(self, kid: str) -> Any:
-        """Return the key of that id; None when there is none."""
         async with self._lock:
             now = time.monotonic()
             old = kid not in self._keys or now - self._read_at > _FRESH_SECONDS
