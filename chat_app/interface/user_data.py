@@ -1,6 +1,5 @@
 """Everything held about a user: export, erasure, and deletion by age."""
 
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -18,10 +17,10 @@ async def user_data(runtime: Runtime, name: str) -> dict[str, Any]:
     """Return what is held about a user: conversations with their feedback, sessions and audit entries."""
     sessions = (await runtime.ready()).sessions
     threads = [await runtime.history.get_thread(thread) for thread in await runtime.history.threads_of(name)]
-    stored = [
-        {**found.session.model_dump(mode="json"), "messages": await _messages(runtime, found.session.session_id)}
-        for found in await sessions.summaries(name, _MOST_SESSIONS)
-    ]
+    stored: list[dict[str, Any]] = []
+    for found in await sessions.summaries(name, _MOST_SESSIONS):
+        messages = [message.model_dump(mode="json") for message in await sessions.messages(found.session.session_id)]
+        stored.append({**found.session.model_dump(mode="json"), "messages": messages})
     entries: list[AuditEntry] = []
     if isinstance(runtime.audit, DatabaseAuditLog):
         entries = [entry async for entry in runtime.audit.entries(AuditFilter(actor=name))]
@@ -69,10 +68,3 @@ async def keep_purging(runtime: Runtime) -> None:
             await purge(runtime, datetime.now(UTC))
 
     await repeat(purge_once, _PURGE_SECONDS, quiet=(SessionError,))
-
-
-async def _messages(runtime: Runtime, session_id: str) -> list[dict[str, Any]]:
-    with suppress(SessionError):
-        messages = await (await runtime.ready()).sessions.messages(session_id)
-        return [message.model_dump(mode="json") for message in messages]
-    return []

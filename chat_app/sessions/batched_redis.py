@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 from hiredis import pack_command
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.client import Pipeline
-from redis.exceptions import AuthenticationError, DataError, NoScriptError, RedisError, ResponseError
+from redis.exceptions import AuthenticationError, NoScriptError, RedisError, ResponseError
 
 from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable
@@ -50,8 +50,8 @@ class BatchedRedis(Redis):
     def __init__(self, pool: ConnectionPool) -> None:
         super().__init__(connection_pool=pool)
         self._line = _KeptConnection(self)
-        # These are raised before anything is sent.
-        self._batches = Batches(_KeptConnection(self).send, apart=(DataError, UnicodeError))
+        # Raised before anything is sent.
+        self._batches = Batches(_KeptConnection(self).send, apart=(UnicodeError,))
         self._transactions: set[asyncio.Task[Any]] = set()
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
@@ -140,10 +140,7 @@ async def _limits() -> AsyncGenerator[None]:
 def _packed(name: str, *arguments: Any) -> bytes:
     # The asynchronous client packs in Python, which takes six times as long. Some names are two words.
     words: Any = (*name.split(), *arguments)
-    try:
-        packed: bytes = pack_command(words)
-    except TypeError as error:
-        raise DataError(*error.args) from None
+    packed: bytes = pack_command(words)
     return packed
 
 

@@ -104,10 +104,10 @@ class TurnSpans:
             mark_failed(tool, "cancelled")
             tool.end()
         self._tools.clear()
-        if self._chat is not None:
-            self._chat.finish_reason = self._chat.finish_reason or finish_reason_of(outcome)
-            self._chat.error_type = error_type
-            self._finish_chat()
+        if (chat := self._chat) is not None:
+            chat.finish_reason = chat.finish_reason or finish_reason_of(outcome)
+            chat.error_type = error_type
+            self._finish(chat)
         timings = self._clock.timings()
         set_given(
             self._root,
@@ -161,7 +161,7 @@ class TurnSpans:
     def _chat_now(self) -> _Chat:
         """Return the response that is being received, a new one when the last has ended."""
         if self._chat is not None and self._chat.ended is not None:
-            self._finish_chat()
+            self._finish(self._chat)
         if self._chat is None:
             attributes: dict[str, Any] = {"gen_ai.request.model": self._model, "gen_ai.request.stream": True}
             name = f"chat {self._model}" if self._model else "chat"
@@ -180,10 +180,8 @@ class TurnSpans:
             chat.first_chunk = max(0, time.time_ns() - chat.began) / 1e9
             set_given(chat.span, {"gen_ai.response.time_to_first_chunk": chat.first_chunk})
 
-    def _finish_chat(self) -> None:
-        chat, self._chat = self._chat, None
-        if chat is None:
-            return
+    def _finish(self, chat: _Chat) -> None:
+        self._chat = None
         if chat.finish_reason:
             set_given(chat.span, {"gen_ai.response.finish_reasons": [chat.finish_reason]})
         if chat.error_type:

@@ -139,8 +139,6 @@ class LiveTurn:
     async def _read(self, events: AsyncIterator[AgentEvent]) -> None:
         async with aclosing(cast("AsyncGenerator[AgentEvent, None]", events)) as stream:
             async for event in stream:
-                if self.log.ended is not None:
-                    return
                 self._unwritten.append(event)
                 self._arrived.set()
 
