@@ -18,7 +18,7 @@ _OLD_SECONDS = 12 * 3600
 ROOT_VARIABLE = "CHAINLIT_APP_ROOT"
 
 
-def prepare_page_root(data_dir: Path) -> Path:
+def prepare_page_root(data_dir: Path) -> None:
     """Copy the page's files to ``data_dir/page`` and make it Chainlit's root."""
     protect(data_dir)
     source, target = page_sources(), data_dir / "page"
@@ -34,7 +34,6 @@ def prepare_page_root(data_dir: Path) -> Path:
         own = source / ".chainlit" / f"chainlit_{language}.md"
         _copy(own if own.is_file() else source / "chainlit.md", target / f"chainlit_{language}.md")
     os.environ[ROOT_VARIABLE] = str(target)
-    return target
 
 
 def _mirror(source: Path, target: Path) -> None:

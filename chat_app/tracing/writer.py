@@ -1,7 +1,7 @@
 """The one thread that writes traces, so that no answer waits for a disk.
 
-``submit`` never blocks and never raises: a job goes into a bounded queue, or is dropped and counted when the queue is
-full. A directory that cannot be written to is logged once. ``close`` writes the queue, within a time limit.
+``submit`` never blocks and never raises: a job goes into a bounded queue, or is dropped when the queue is full. A
+directory that cannot be written to is logged once. ``close`` writes the queue, within a time limit.
 """
 
 import atexit
@@ -30,14 +30,11 @@ class TraceWriter:
         self.closed = False
         """Whether ``close`` was called."""
         self._warned: set[Path] = set()
-        self.lost = 0
-        """Number of jobs that were dropped or failed."""
 
     def submit(self, directory: Path, job: Job) -> None:
         """Queue ``job``; a warning about it names ``directory``."""
         with self._state:
             if self.closed:
-                self.lost += 1
                 return
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="trace-writer", daemon=True)
@@ -46,7 +43,6 @@ class TraceWriter:
         try:
             self._waiting.put_nowait((directory, job))
         except Full:
-            self.lost += 1
             self._warn(directory, "they arrive faster than they can be written")
 
     def flush(self, timeout: float = 5.0) -> bool:
@@ -83,13 +79,9 @@ class TraceWriter:
             try:
                 job()
             except OSError as error:
-                self.lost += 1
                 self._warn(directory, error.strerror or type(error).__name__)
             except Exception as error:  # noqa: BLE001 - a trace that cannot be made must not end the thread
-                self.lost += 1
                 self._warn(directory, f"a record cannot be made: {describe_error(error)}")
-        # Jobs behind the end can no longer be written.
-        self.lost += self._waiting.qsize()
 
     def _warn(self, directory: Path, reason: str) -> None:
         with self._state:

@@ -206,7 +206,7 @@ async def cluster(folder: Path, *, background: bool) -> AsyncIterator[tuple[str,
             "ASCLEPIUS_MODEL": f"{'kept' if background else 'clinic'}:{WORDS}:{EVERY_MS}",
             "ASCLEPIUS_BACKGROUND": str(background),
         }
-        os.environ["CHAINLIT_APP_ROOT"] = str(prepare_page_root(folder / "forking"))
+        prepare_page_root(folder / "forking")
         _FORKING.set_forkserver_preload(["chat_app.bootstrap", "chat_app.interface.chainlit_setup"])
         replicas = [Replica(folder / name, shared) for name in ("a", "b")]
         (folder / "guidelines").mkdir()

@@ -120,7 +120,7 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
         yield TextDelta(text=model)
         yield TurnEnded(outcome=Outcome(), answer=model)
 
-    assert await keeper.begin(question)
+    await keeper.begin(question)
     assert await order() == ["user_message", "run", *models]
     for model in reversed(models):
         assert await keeper.answer(question.turns[model], said(model)) == "stored"
@@ -141,7 +141,7 @@ async def test_a_question_whose_process_died_before_its_answer_began_is_marked(
         keepers.append(TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda store=store: store))
     thread = str(uuid4())
     question = PageQuestion("ada", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), ["a"])
-    assert await keepers[0].begin(question)
+    await keepers[0].begin(question)
     async with Redis.from_url(redis_url) as redis:
         await redis.delete("asclepius:writer:another host|1|1")
     await keepers[1].recover(thread)
@@ -182,7 +182,7 @@ async def test_a_conversation_is_named_by_its_question_or_by_its_files(history: 
         thread = str(uuid4())
         question = PageQuestion("ada", thread, str(uuid4()), asked, str(uuid4()), PageOptions(), ["a"], uploads=files)
         question.shown = dict(question.step)
-        assert await keeper.begin(question)
+        await keeper.begin(question)
         found = await history.get_thread(thread)
         assert found is not None
         assert found["name"] == named

@@ -311,7 +311,7 @@ async def left_by_another_host(page: ServedPage, redis_url: str) -> str:
 
     keeper = TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: store)
     question = PageQuestion("ana", str(uuid4()), str(uuid4()), "How?", str(uuid4()), PageOptions(), ["small"])
-    assert await keeper.begin(question)
+    await keeper.begin(question)
     await history.close()
     await store.aclose()
     return question.thread_id

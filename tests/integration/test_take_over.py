@@ -197,7 +197,7 @@ async def test_turns_of_a_newer_version_change_nothing_for_others(redis_url: str
         TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: store),
     )
     (turn,), (left,) = asked.turns.values(), unknown.turns.values()
-    assert await TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: newer).begin(asked)
+    await TurnKeeper(history, LiveTurns(), AuditLog(), sessions, lambda: newer).begin(asked)
     elsewhere = FollowedTurns(lambda: store, LiveTurns())
     try:
         (followed,) = await elsewhere.of_question(turn.id, "ada")
@@ -267,7 +267,7 @@ async def test_of_two_processes_one_goes_on_and_the_one_that_only_seemed_dead_st
         yield TextDelta(text=" nothing.")
         yield TurnEnded(outcome=Outcome(), answer="Take nothing.")
 
-    assert await seemed.begin(question)
+    await seemed.begin(question)
     answering = asyncio.create_task(seemed.answer(turn, events()))
     async with asyncio.timeout(60), Redis.from_url(redis_url) as redis:
         while turn.log.answer != "Take":

@@ -89,8 +89,8 @@ class TurnKeeper:
         writer = self._writers.get(turn.id)
         return writer.question if writer else None
 
-    async def begin(self, question: PageQuestion, metadata: dict[str, Any] | None = None) -> bool:
-        """Store the question, with a mark that it has no answer yet; return False when the history is down.
+    async def begin(self, question: PageQuestion, metadata: dict[str, Any] | None = None) -> None:
+        """Store the question, with a mark that it has no answer yet; without the history it is stored with its answer.
 
         Raises ``NotOwner`` for another user's conversation.
         """
@@ -120,8 +120,6 @@ class TurnKeeper:
             raise
         except DATABASE_ERRORS as error:
             logger.warning("A question could not be written to the history yet: %s", type(error).__name__)
-            return False
-        return True
 
     async def record_question(self, question: PageQuestion, turn: LiveTurn) -> None:
         """Record in the audit log that the question is asked. Raises ``AuditUnavailable``."""

@@ -44,7 +44,7 @@ class LiveTurns:
     _ended: bool = False
     _expected: int = 0
 
-    def start(self, turn: LiveTurn, work: Coroutine[Any, Any, object]) -> LiveTurn:
+    def start(self, turn: LiveTurn, work: Coroutine[Any, Any, object]) -> None:
         """Run ``work`` detached from its caller: it runs ``turn`` to its end and saves the answer."""
         self._turns[turn.id] = turn
         ids = ids_of_turn(turn.id)
@@ -54,7 +54,6 @@ class LiveTurns:
         in_background(self._run(turn, work, ids))
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._end_abandoned())
-        return turn
 
     def of_thread(self, thread_id: str, owner: str) -> list[LiveTurn]:
         """Return the turns of ``owner`` in that conversation that have not been saved yet."""
