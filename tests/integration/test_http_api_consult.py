@@ -201,6 +201,28 @@ async def test_stop_ends_the_turn_with_what_was_read_and_stopping_again_changes_
     assert others(again) == others(read)
 
 
+@pytest.mark.parametrize(
+    ("content", "media_type", "says"),
+    [
+        ('{"message": Jane}', "application/json", "The body is not valid JSON from character 13 on."),
+        ('{"message": "Jane"}', "text/plain", "Send the body with the header `content-type: application/json`."),
+        ('["Jane"]', "application/json; charset=utf-8", "The body must be a JSON object."),
+        ("", "application/json", "The body must be a JSON object."),
+        ('{"message": 5}', "application/json", "body.message (Input should be a valid string)"),
+        ('{"message": "Jane", "length": "Jane"}', "application/json", "body.length (Input should be 'brief', "),
+        ('{"message": "Jane", "Jane": 5}', "application/json", "body.(unknown field) (Extra inputs are not permitted)"),
+    ],
+)
+async def test_a_request_that_is_not_valid_is_told_what_is_expected(
+    content: str, media_type: str, says: str, redis_url: str, tmp_path: Path
+) -> None:
+    async with asked([], redis_url, tmp_path) as (running, _), running.client() as client:
+        answer = await client.post("/api/v1/consult", content=content, headers={"content-type": media_type})
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert says in answer.json()["detail"]
+    assert "Jane" not in answer.text
+
+
 @pytest.mark.parametrize(("message", "says"), [("", "empty"), (" \n\t", "empty"), ("Jane Roe " * 3_000, "20,000")])
 async def test_a_message_that_cannot_be_taken_is_a_problem_before_anything_starts(
     message: str, says: str, redis_url: str, tmp_path: Path

@@ -232,8 +232,9 @@ async def test_a_stored_response_can_be_read_and_erased_by_its_owner_alone(redis
         made = await client.responses.create(model="asclepius", input="How much metformin?")
         bert = there.client(create_key(api_keys_at(tmp_path / "data"), "bert", "ask", 1))
         for refused in (bert.responses.retrieve(made.id), bert.responses.delete(made.id)):
-            with pytest.raises(openai.NotFoundError):
+            with pytest.raises(openai.NotFoundError) as unknown:
                 await refused
+            assert unknown.value.param == "response_id"
         assert (await client.responses.retrieve(made.id)).to_json() == made.to_json()
         with pytest.raises(openai.BadRequestError):
             await client.responses.retrieve(made.id, stream=True)
@@ -404,6 +405,33 @@ async def test_what_cannot_be_answered_is_a_bad_request_that_repeats_nothing(
     assert answer.status_code == 400
     assert error["type"] == "invalid_request_error"
     assert (error["param"] or "").startswith(param or "")
+    assert "image_url" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("content", "param", "says"),
+    [
+        ('{"model": image_url}', None, "The body is not valid JSON from character 11 on."),
+        ("[]", None, "The body must be a JSON object."),
+        ('{"model": "asclepius", "input": []}', "input", "supported here: input. "),
+        ('{"model": "asclepius", "input": [5]}', "input.0", "supported here: input.0. "),
+        (
+            '{"model": "asclepius", "input": [{"role": "user", "content": [{"type": "image_url"}]}]}',
+            "input.0.content.0",
+            "supported here: input.0.content.0. ",
+        ),
+    ],
+)
+async def test_an_error_names_the_field_as_the_client_wrote_it(
+    content: str, param: str | None, says: str, redis_url: str, tmp_path: Path
+) -> None:
+    async with facade([], redis_url, tmp_path) as there:
+        headers = {"Authorization": f"Bearer {there.key}", "content-type": "application/json"}
+        address = f"{there.api.url}/v1/responses"
+        answer = await asyncio.to_thread(httpx.post, address, content=content, headers=headers)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"]) == (400, param)
+    assert says in error["message"]
     assert "image_url" not in answer.text
 
 

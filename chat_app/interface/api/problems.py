@@ -1,7 +1,7 @@
 """Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat the request."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -29,6 +29,39 @@ _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
 )
 """Each kind of error with its status and sentence; without one its own message is shown."""
 
+_SCHEMA_ONLY: Final = frozenset(
+    {
+        "missing",
+        "extra_forbidden",
+        "string_type",
+        "string_too_long",
+        "string_too_short",
+        "string_pattern_mismatch",
+        "bool_type",
+        "bool_parsing",
+        "int_type",
+        "int_parsing",
+        "int_from_float",
+        "float_type",
+        "float_parsing",
+        "greater_than",
+        "greater_than_equal",
+        "less_than",
+        "less_than_equal",
+        "literal_error",
+        "enum",
+        "none_required",
+        "too_long",
+        "too_short",
+        "list_type",
+        "tuple_type",
+        "dict_type",
+        "model_type",
+        "model_attributes_type",
+    }
+)
+"""Kinds of errors whose message comes from the schema alone. Others can repeat a part of the request."""
+
 
 def explained(error: Exception) -> tuple[int, str] | None:
     """Return the status and the sentence of an error that the app raises on purpose, else None."""
@@ -47,11 +80,12 @@ def install(app: FastAPI) -> None:
         status, said = explained(error) or (500, "Something unexpected went wrong. The server's log says where.")
         return problem(status, said, headers=retry_header(error))
 
-    async def invalid(_request: Request, error: Exception) -> Response:
+    async def invalid(request: Request, error: Exception) -> Response:
         found: list[dict[str, Any]] = getattr(error, "errors", list)()[:_MOST_ERRORS]
-        listed = [{"field": _place(e), "problem": str(e["type"])} for e in found]
-        places = ", ".join(dict.fromkeys(entry["field"] for entry in listed))
-        return problem(422, f"The request is not valid: {places}.", errors=listed)
+        listed = [{"field": field_of(e), "problem": str(e["type"]), "expected": _expectation(e)} for e in found]
+        places = ", ".join(dict.fromkeys(_described(entry) for entry in listed))
+        said = body_fault(request, found) or f"The request is not valid: {places}."
+        return problem(422, said, errors=listed)
 
     async def http(_request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 500)
@@ -64,9 +98,36 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, http)
 
 
-def _place(error: Mapping[str, Any]) -> str:
-    """Return the field of the request that ``error`` is about; an unknown field's name is not repeated."""
-    place = [str(part) for part in error["loc"]]
+def _described(entry: Mapping[str, str]) -> str:
+    return f"{entry['field']} ({entry['expected']})" if entry["expected"] else entry["field"]
+
+
+def body_fault(request: Request, errors: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return why the body as a whole cannot be read; None when fields of it, or of the address, are wrong."""
+    for error in errors:
+        if error["type"] == "json_invalid":
+            return f"The body is not valid JSON from character {int(error['loc'][-1]) + 1} on."
+        if tuple(error["loc"]) == ("body",):
+            media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if error["type"] != "missing" and media_type != "application/json":
+                return "Send the body with the header `content-type: application/json`."
+            return "The body must be a JSON object."
+    return None
+
+
+def _expectation(error: Mapping[str, Any]) -> str:
+    """Return what the schema expects in place of the wrong value; empty if that cannot be said without the value."""
+    return str(error["msg"]) if error["type"] in _SCHEMA_ONLY else ""
+
+
+def field_of(error: Mapping[str, Any]) -> str:
+    """Return the field of the request, such as ``body.messages.0.role``; an unknown field's name is not repeated."""
+    place = [str(part) for part in error["loc"] if not _is_branch(part)]
     if error["type"] == "extra_forbidden":
         place[-1] = "(unknown field)"
     return ".".join(place)
+
+
+def _is_branch(part: str | int) -> bool:
+    """Return whether ``part`` is the type that a union was tried with, which is no part of the request."""
+    return isinstance(part, str) and (part == "str" or "[" in part)

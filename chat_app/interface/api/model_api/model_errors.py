@@ -10,7 +10,8 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
 from chat_app.errors import AsclepiusError
-from chat_app.interface.api.problems import explained, retry_header
+from chat_app.interface.api.problems import body_fault, explained, field_of, retry_header
+from chat_app.interface.security.identity import Unauthenticated
 
 _CODES: Final = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
 _MOST_PLACES: Final = 3
@@ -34,7 +35,7 @@ class ModelApiRoute(APIRoute):
             try:
                 return await handle(request)
             except Exception as error:
-                if (known := _known(error)) is None:
+                if (known := _known(request, error)) is None:
                     raise
                 return known
 
@@ -65,14 +66,17 @@ def frame(body: Mapping[str, Any], event: str = "") -> bytes:
     return f"{name}data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-def _known(error: Exception) -> JSONResponse | None:
+def _known(request: Request, error: Exception) -> JSONResponse | None:
     if isinstance(error, RequestValidationError):
-        places = list(dict.fromkeys(_place(one) for one in error.errors()))[:_MOST_PLACES]
-        text = f"Not valid, or not supported here: {', '.join(places)}. Answers are text, and tools run at the server."
-        return error_response(400, text, param=places[0] if places else None, code="invalid_request")
+        return _invalid(request, error)
     if isinstance(error, UnknownModel):
         text = "There is no such model here. GET /v1/models lists them."
         return error_response(404, text, param="model", code="model_not_found")
+    if isinstance(error, Unauthenticated):
+        text = "Send a key of `asclepius keys create` as `Authorization: Bearer ask_...`."
+        return error_response(401, text)
+    if isinstance(error, UnknownResponse) and request.method != "POST":
+        return error_response(404, "The response has expired or is not known here.", param="response_id")
     if isinstance(error, UnknownResponse):
         text = "The previous response has expired or is not known here. Send the conversation as `input` instead."
         return error_response(404, text, param="previous_response_id", code="previous_response_not_found")
@@ -83,6 +87,11 @@ def _known(error: Exception) -> JSONResponse | None:
     return error_response(400 if status == 422 else status, text, code=code, headers=retry_header(error))
 
 
-def _place(error: Mapping[str, Any]) -> str:
-    """Return the field of an error, such as ``messages.0.content``, without the value that was sent."""
-    return ".".join(str(part) for part in error["loc"][1:4]) or "the body"
+def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    if (fault := body_fault(request, error.errors())) is not None:
+        return error_response(400, fault, code="invalid_request")
+    places = list(dict.fromkeys(field_of(one).removeprefix("body.") for one in error.errors()))
+    # A wrong part also makes what it is in wrong.
+    innermost = [place for place in places if not any(other.startswith(f"{place}.") for other in places)][:_MOST_PLACES]
+    text = f"Not valid, or not supported here: {', '.join(innermost)}. Answers are text, and tools run at the server."
+    return error_response(400, text, param=innermost[0], code="invalid_request")
