@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, Unpack
+from typing import Annotated, Any, Final, Literal, Self, Unpack
 from uuid import uuid4
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
+from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -63,14 +64,29 @@ class AuditEntry(Frozen):
         return self.model_copy(update={"seq": seq, "previous": previous, "hash": digest})
 
 
+def _as_entries_have_it(time: str) -> str:
+    """Return an ISO 8601 date or time, in UTC unless it names an offset, in the format of ``AuditEntry.at``."""
+    if not time:
+        return ""
+    try:
+        given = datetime.fromisoformat(time)
+    except ValueError:
+        said = "Input should be a date or time in ISO 8601, such as 2026-01-31 or 2026-01-31T08:00"
+        raise PydanticCustomError("not_iso_8601", said) from None
+    return (given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)).isoformat(timespec="milliseconds")
+
+
+Moment = Annotated[str, AfterValidator(_as_entries_have_it)]
+
+
 class AuditFilter(Frozen):
     """Which entries are listed; empty fields match all."""
 
     actor: str = ""
-    action: str = ""
+    action: Literal[AuditAction, ""] = ""
     conversation: str = ""
-    since: str = ""
-    until: str = ""
+    since: Moment = ""
+    until: Moment = ""
 
 
 class AuditFinding(Frozen):

@@ -9,16 +9,20 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta, timezone
 from getpass import getuser
 from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import ValidationError
 from sqlalchemy import text
+from typer.testing import CliRunner
 
 from chat_app.audit import DatabaseAuditLog, audit_log, client_address
 from chat_app.audit.audit_log import syslog_sink
 from chat_app.audit.audit_table import AuditEntry, AuditFilter
+from chat_app.cli.governance import audit
 from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
 from chat_app.errors import AuditUnavailable
@@ -73,7 +77,20 @@ async def test_actions_are_recorded_in_order_and_the_chain_verifies(database: st
         assert {entry.text for entry in entries} == {""}, "the question's text is kept only when that is set"
         assert {entry.actor for entry in await listed(log, AuditFilter(action="login"))} == {"eve"}
         assert len(await listed(log, AuditFilter(actor="ada", since=min(entry.at for entry in entries)))) == 5
-        assert await listed(log, AuditFilter(until="2000")) == []
+        assert await listed(log, AuditFilter(until="2000-01-01")) == []
+        east = timezone(timedelta(hours=5))
+        before, after = (datetime.now(east) + timedelta(minutes=minutes) for minutes in (-10, 10))
+        assert len(await listed(log, AuditFilter(since=before.isoformat(), until=after.isoformat()))) == 10
+
+
+@pytest.mark.parametrize("wrong", [{"since": "2026-13-01"}, {"until": "yesterday"}, {"action": "delet"}])
+def test_a_filter_that_can_match_nothing_is_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        AuditFilter.model_validate(wrong)
+    (option, value), runner = wrong.popitem(), CliRunner()
+    refused = runner.invoke(audit.app, ["list", f"--{option}", value])
+    assert refused.exit_code == 2
+    assert "Input should be" in refused.output
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import ValidationError
 
 from chat_app.cli import shell
 from chat_app.errors import ConfigurationError
@@ -46,7 +47,8 @@ async def list_entries(
 ) -> None:
     """List entries, oldest first."""
     rows: list[tuple[object, ...]] = []
-    async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
+    wanted = _filter(actor, action, conversation, since, until)
+    async with _opened() as log, aclosing(log.entries(wanted)) as found:
         async for e in found:
             rows.append((e.seq, e.at, e.actor, e.address, e.action, e.conversation, e.model, e.detail))  # noqa: PERF401
     shell.print_table(("entry", "at", "actor", "address", "action", "conversation", "model", "detail"), rows)
@@ -57,7 +59,8 @@ async def export(
     actor: Actor = "", action: Action = "", conversation: Conversation = "", since: Since = "", until: Until = ""
 ) -> None:
     """Print entries as lines of JSON, with their hashes."""
-    async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
+    wanted = _filter(actor, action, conversation, since, until)
+    async with _opened() as log, aclosing(log.entries(wanted)) as found:
         async for entry in found:
             sys.stdout.write(entry.model_dump_json() + "\n")
 
@@ -65,7 +68,12 @@ async def export(
 def _filter(actor: str, action: str, conversation: str, since: str, until: str) -> AuditFilter:
     from chat_app.audit.audit_table import AuditFilter
 
-    return AuditFilter(actor=actor, action=action, conversation=conversation, since=since, until=until)
+    given = {"actor": actor, "action": action, "conversation": conversation, "since": since, "until": until}
+    try:
+        return AuditFilter.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise typer.BadParameter(first["msg"], param_hint=f"--{first['loc'][0]}") from None
 
 
 @asynccontextmanager

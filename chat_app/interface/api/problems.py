@@ -58,6 +58,7 @@ _SCHEMA_ONLY: Final = frozenset(
         "dict_type",
         "model_type",
         "model_attributes_type",
+        "not_iso_8601",
     }
 )
 """Kinds of errors whose message comes from the schema alone. Others can repeat a part of the request."""
