@@ -59,15 +59,16 @@ def doctor(
 
 
 async def _examine(*, start: bool) -> list[DoctorFinding]:
-    from chat_app.bootstrap import open_app
-    from chat_app.embedded.owner import is_owned
-    from chat_app.embedded.specs import needed
-
     try:
         settings = Settings()
         settings.check()
     except AsclepiusError as error:
         return [DoctorFinding(part="settings", ok=False, detail=str(error))]
+    # pymilvus, which these import, reads MILVUS_URI on import.
+    from chat_app.bootstrap import open_app
+    from chat_app.embedded.owner import is_owned
+    from chat_app.embedded.specs import needed
+
     findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
     findings += _findings("certificate", *_certificate(settings))
     findings += _findings("storage", *_storage(settings))

@@ -1,5 +1,6 @@
 """``asclepius serve``, ``offline-server``, ``mcp`` and ``hash-password``."""
 
+import errno
 import socket
 import sys
 from contextlib import closing, suppress
@@ -13,6 +14,12 @@ from chat_app.errors import ConfigurationError
 from chat_app.settings import Settings
 
 _BACKLOG: Final = 512
+_OWN_ADDRESS: Final = "set ASCLEPIUS_HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0"
+_LISTEN_REMEDIES: Final[dict[int | None, str]] = {
+    errno.EADDRINUSE: "stop what uses it, or set ASCLEPIUS_PORT",
+    errno.EACCES: "set ASCLEPIUS_PORT to a port from 1024 on",
+}
+"""What mends a failure to listen; any other is one of the address."""
 
 
 def serve(
@@ -71,9 +78,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise ConfigurationError(
-            f"Port {port} on {host} cannot be used ({error.strerror}): stop what uses it, or set ASCLEPIUS_PORT."
-        ) from None
+        remedy = _LISTEN_REMEDIES.get(error.errno, _OWN_ADDRESS)
+        raise ConfigurationError(f"Port {port} on {host} cannot be used ({error.strerror}): {remedy}.") from None
     listener.listen(_BACKLOG)
     return listener
 

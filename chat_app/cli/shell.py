@@ -152,18 +152,20 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 def opened(**sections: dict[str, Any]) -> AbstractAsyncContextManager[App]:
     """Open the app; use the services of a running ``asclepius serve`` if there is one. See ``settings``."""
+    loaded = _guarded_settings(**sections)
+    # pymilvus, which this imports, reads MILVUS_URI on import.
     from chat_app.bootstrap import open_app
 
-    return open_app(_guarded_settings(**sections), on_progress=note_if_terminal)
+    return open_app(loaded, on_progress=note_if_terminal)
 
 
 @asynccontextmanager
 async def opened_runtime() -> AsyncGenerator[Runtime, None]:
     """Open history and services, those of a running ``asclepius serve`` if there is one."""
+    loaded = _guarded_settings()
     from chat_app.bootstrap import open_app
     from chat_app.interface.assets import prepare_page_root
 
-    loaded = _guarded_settings()
     # The running app has that port.
     loaded.diagnostics = loaded.diagnostics.model_copy(update={"metrics_port": None})
     prepare_page_root(loaded.storage.data_dir)
@@ -177,9 +179,10 @@ async def opened_runtime() -> AsyncGenerator[Runtime, None]:
 
 def opened_content() -> AbstractAsyncContextManager[Content]:
     """Open only guidelines and drugs, which load faster, with the same services."""
+    loaded = _guarded_settings()
     from chat_app.content import open_content
 
-    return open_content(_guarded_settings(), on_progress=note_if_terminal)
+    return open_content(loaded, on_progress=note_if_terminal)
 
 
 @asynccontextmanager

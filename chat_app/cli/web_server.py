@@ -11,14 +11,17 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from chat_app.bootstrap import App, LoadProgress, open_app
 from chat_app.cli import shell
 from chat_app.cli.progress import loading_bars
 from chat_app.cli.running_app import page_of, publish_address, retract_address
 from chat_app.data_protection import PRIVATE_UMASK
-from chat_app.embedded.worker_pool import WorkerPlan, WorkerState
+from chat_app.embedded.worker_pool import MISCONFIGURED, WorkerPlan, WorkerState
+from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
+from chat_app.interface.runtime import OpenApp
 from chat_app.interface.serving import page_server
 from chat_app.interface.worker_relay import Siblings
 from chat_app.observability.log_format import set_up_logs
@@ -26,7 +29,7 @@ from chat_app.settings import Settings
 
 
 async def run_server(settings: Settings, listener: socket.socket) -> None:
-    """Serve at ``listener`` until the process is stopped."""
+    """Serve at ``listener`` until the process is stopped. Raises ``ConfigurationError``."""
     page = page_of(settings, listener)
 
     @asynccontextmanager
@@ -44,10 +47,8 @@ async def run_server(settings: Settings, listener: socket.socket) -> None:
         publish_address(settings, listener)
         shell.note(f"Asclepius is at {page}")
 
-    app = create_app(settings, open_app=open_and_tell)
-    server = page_server(app, settings, on_ready=tell_where)
     try:
-        await server.serve(sockets=[listener])
+        await _serve(settings, open_and_tell, tell_where, [listener])
     finally:
         retract_address(settings)
 
@@ -71,9 +72,38 @@ async def run_worker(plan: WorkerPlan, tell: Callable[[WorkerState], None]) -> N
             yield app
 
     siblings = Siblings(plan.siblings, plan.token, settings.server.scheme)
-    app = create_app(settings, open_app=open_and_tell, siblings=siblings)
-    server = page_server(app, settings, on_ready=lambda: tell("serving"))
-    await server.serve(sockets=[socket.socket(fileno=plan.listener), socket.socket(fileno=plan.own)])
+    listeners = [socket.socket(fileno=plan.listener), socket.socket(fileno=plan.own)]
+    try:
+        await _serve(settings, open_and_tell, lambda: tell("serving"), listeners, siblings)
+    except ConfigurationError as error:
+        shell.note(f"asclepius: {error}")
+        sys.exit(MISCONFIGURED)
+
+
+async def _serve(
+    settings: Settings,
+    open_services: OpenApp,
+    on_ready: Callable[[], None],
+    listeners: list[socket.socket],
+    siblings: Siblings | None = None,
+) -> None:
+    """Serve until the process is stopped, or until its services cannot be opened with these settings."""
+    wrong: list[ConfigurationError] = []
+
+    @asynccontextmanager
+    async def opened(settings: Settings, **options: Any) -> AsyncGenerator[Any, None]:
+        try:
+            async with open_services(settings, **options) as app:
+                yield app
+        except ConfigurationError as error:
+            wrong.append(error)
+            server.should_exit = True
+            raise
+
+    server = page_server(create_app(settings, open_app=opened, siblings=siblings), settings, on_ready=on_ready)
+    await server.serve(sockets=listeners)
+    if wrong:
+        raise wrong[0]
 
 
 def _stop() -> None:

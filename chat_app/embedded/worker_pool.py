@@ -27,6 +27,8 @@ from tools.types import Frozen
 _END_SECONDS: Final = 12.0
 """Seconds that a worker may take to end, after its answers have ended."""
 _BACKLOG: Final = 512
+MISCONFIGURED: Final = os.EX_CONFIG
+"""Exit code of a worker whose settings cannot work: starting it again would not help."""
 
 _logger = logging.getLogger(__name__)
 WorkerState = Literal["serving", "loaded"]
@@ -79,7 +81,7 @@ class WorkerPool:
         finally:
             self._remove_sockets(folder)
         if self._failed:
-            raise AsclepiusError("The first worker ended before it served; the lines above say why.")
+            raise AsclepiusError("The first worker could not start; the lines above say why.")
 
     def _remove_sockets(self, folder: Path) -> None:
         for own in self._own.values():
@@ -112,7 +114,7 @@ class WorkerPool:
             code = await self._run_worker(number)
             if self._stopping.is_set():
                 return
-            if "serving" not in self._reached:
+            if "serving" not in self._reached or (code == MISCONFIGURED and "loaded" not in self._reached):
                 self._failed = True
                 self._stop(signal.SIGTERM)
                 return

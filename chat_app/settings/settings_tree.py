@@ -95,8 +95,18 @@ class Settings:
             self._check_oidc()
         if "*" in server.allowed_origins:
             raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
-        if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
-            raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https://.")
+        self._check_services()
+
+    def _check_services(self) -> None:
+        """Refuse the address of a service that nothing can be reached at. The messages do not contain it."""
+        storage = self.storage
+        redis = storage.redis_url.get_secret_value() if storage.redis_url else None
+        if self.model.base_url is not None and not _is_address(self.model.base_url, "http", "https"):
+            raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https:// and name a server.")
+        if storage.milvus_uri is not None and not _is_address(storage.milvus_uri, "http", "https", "tcp", "unix"):
+            raise ConfigurationError("MILVUS_URI must begin with http:// or https:// and name a server.")
+        if redis is not None and not _is_address(redis, "redis", "rediss", "unix"):
+            raise ConfigurationError("REDIS_URL must begin with redis:// or rediss:// and name a server, or unix:///.")
 
     def _check_oidc(self) -> None:
         issuer = urlsplit(self.oidc.oidc_issuer or "")
@@ -106,6 +116,17 @@ class Settings:
             raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_CLIENT_ID.")
         if self.server.public_url is None and not is_loopback(self.server.host):
             raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_PUBLIC_URL, to which the provider returns.")
+
+
+def _is_address(given: str, *schemes: str) -> bool:
+    """Return whether ``given`` is a URL of one of these schemes, with a host or, for ``unix``, a path."""
+    try:
+        url = urlsplit(given)
+        if url.scheme == "unix":
+            return "unix" in schemes and bool(url.path) and not url.netloc
+        return url.scheme in schemes and bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
 
 
 def _is_network(given: str) -> bool:

@@ -240,7 +240,33 @@ def test_a_port_that_is_taken_is_named(served: Served, tmp_path: Path) -> None:
     done = asclepius("serve", "--port", port, data_dir=tmp_path / "data")
     assert done.returncode == 1
     assert f"Port {port}" in done.stderr
+    assert "ASCLEPIUS_PORT" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_address_of_another_machine_is_named_as_what_is_wrong(tmp_path: Path) -> None:
+    done = asclepius("serve", "--host", "192.0.2.1", data_dir=tmp_path / "data", ASCLEPIUS_AUTH="header")
+    assert done.returncode == 1
+    assert "set ASCLEPIUS_HOST to an address of this machine" in done.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_settings_with_which_the_services_cannot_be_opened_end_the_app(workers: str, tmp_path: Path) -> None:
+    done = asclepius(
+        *("serve", "--port", "0", "--workers", workers),
+        data_dir=tmp_path / "data",
+        ASCLEPIUS_MCP_SERVERS="missing.json",
+    )
+    assert done.returncode == 1
+    assert "asclepius: ASCLEPIUS_MCP_SERVERS=missing.json cannot be read" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_names_an_address_of_milvus_that_its_client_refuses(tmp_path: Path) -> None:
+    done = asclepius("doctor", data_dir=tmp_path / "data", MILVUS_URI="milvus.db")
+    assert done.returncode == 1
+    assert "FAIL settings    MILVUS_URI must begin with" in done.stdout
+    assert done.stderr == ""
 
 
 def test_an_unreachable_model_server_is_a_failed_turn_with_what_to_check(tmp_path: Path) -> None:

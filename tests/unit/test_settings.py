@@ -110,6 +110,27 @@ def test_a_trusted_proxy_that_is_no_address_is_refused() -> None:
         Settings(server={"trusted_proxies": "10.0.0.0/8,proxy.internal"}).check()
 
 
+@pytest.mark.parametrize(
+    ("variable", "wrong"),
+    [
+        ("OPENAI_BASE_URL", "llm.secret:8080/v1"),
+        ("OPENAI_BASE_URL", "http://"),
+        ("MILVUS_URI", "/srv/secret.db"),
+        ("MILVUS_URI", "http://secret:99999"),
+        ("REDIS_URL", "secret:6379"),
+        ("REDIS_URL", "unix://secret"),
+        ("REDIS_URL", "redis://:secret@redis:port/0"),
+    ],
+)
+def test_an_address_that_reaches_no_service_is_refused_without_repeating_it(
+    variable: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, wrong)
+    with pytest.raises(ConfigurationError, match=variable) as caught:
+        Settings().check()
+    assert "secret" not in str(caught.value)
+
+
 def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCLEPIUS_PORT", "eighty-thousand")
     with pytest.raises(ConfigurationError) as caught:
