@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.audit.audit_log import AuditAction, AuditLog, client_address, file_sink, syslog_sink
+from chat_app.audit.audit_log import AuditAction, AuditLog, client_address, file_sink, sink_problems, syslog_sink
 from chat_app.audit.audit_table import AuditEntry, AuditFilter, DatabaseAuditLog
 from chat_app.settings import Settings
 
@@ -18,6 +18,7 @@ __all__ = [
     "audit_log",
     "client_address",
     "open_audit_log",
+    "sink_problems",
 ]
 
 

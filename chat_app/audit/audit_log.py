@@ -4,6 +4,7 @@ Callers record an action *before* they carry it out, so that an action which can
 """
 
 import logging
+import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from logging.handlers import SysLogHandler
@@ -89,6 +90,17 @@ def syslog_sink(address: str) -> AuditSink:
             handler.close()
 
     return send
+
+
+def sink_problems(file: Path | None, syslog: str | None) -> list[str]:
+    """Return which sinks cannot be written to, without writing to them."""
+    problems = []
+    if file is not None and not os.access(file if os.access(file, os.F_OK) else file.parent, os.W_OK):
+        said = "cannot be written: create its folder, make it writable, or change ASCLEPIUS_AUDIT_FILE"
+        problems.append(f"{file} {said}")
+    if syslog is not None and syslog.startswith("/") and not Path(syslog).is_socket():
+        problems.append(f"{syslog} is no socket: start the syslog service, or change ASCLEPIUS_AUDIT_SYSLOG")
+    return problems
 
 
 class _Syslog(SysLogHandler):

@@ -36,7 +36,8 @@ _SECONDS: Final = 3.0
 _PAGE: Final = 1_000
 _LONGEST: Final = 2_000
 _UNWRITTEN: Final = (
-    "The audit log cannot be written, so the action was refused: check the database, the disk and the data directory."
+    "The audit log cannot be written, so the action was refused: check the database, the disk, the data directory, and "
+    "ASCLEPIUS_AUDIT_FILE and ASCLEPIUS_AUDIT_SYSLOG if they are set."
 )
 
 

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from chat_app.bootstrap import App
 
 Part = Literal[
-    "settings", "certificate", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"
+    "settings",
+    "certificate",
+    "storage",
+    "history",
+    "audit",
+    "services",
+    "sessions",
+    "model",
+    "drugs",
+    "guidelines",
+    "tools",
 ]
 Checked = tuple[list[str], str]
 """The problems of a part; and a sentence for when there is none, empty where the part is not used."""
@@ -73,6 +83,7 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     findings += _findings("certificate", *_certificate(settings))
     findings += _findings("storage", *_storage(settings))
     findings += _findings("history", *await _history(settings))
+    findings += _findings("audit", _audit_copies(settings))
     if needed(settings) and not start and not is_owned(settings.storage.data_dir):
         detail = "not started: run `asclepius serve`, or check them with `asclepius doctor --start`"
         return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]
@@ -118,7 +129,13 @@ def _storage(settings: Settings) -> Checked:
 
 
 async def _history(settings: Settings) -> Checked:
-    from chat_app.database.database_engine import DATABASE_ERRORS, configured_url, database_engine
+    from chat_app.database.database_engine import (
+        DAMAGED,
+        DATABASE_ERRORS,
+        configured_url,
+        database_engine,
+        is_damaged_file,
+    )
     from chat_app.database.migrations import schema_problems
 
     given, file = settings.storage.database_url, settings.storage.data_dir / "history.sqlite3"
@@ -129,10 +146,18 @@ async def _history(settings: Settings) -> Checked:
         async with asyncio.timeout(_SECONDS):
             problems = await schema_problems(engine)
     except DATABASE_ERRORS as error:
-        problems = [f"The database does not answer ({type(error).__name__}): check DATABASE_URL and the server."]
+        silent = f"The database does not answer ({type(error).__name__}): check DATABASE_URL and the server."
+        problems = [DAMAGED.format(file=file) if given is None and is_damaged_file(error) else silent]
     finally:
         await engine.dispose()
     return problems, "PostgreSQL answers" if given else "SQLite"
+
+
+def _audit_copies(settings: Settings) -> list[str]:
+    from chat_app.audit import sink_problems
+
+    given = settings.governance
+    return [] if given.audit == "off" else sink_problems(given.audit_file, given.audit_syslog)
 
 
 async def _services(app: App) -> Checked:

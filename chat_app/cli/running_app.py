@@ -7,6 +7,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ def publish_address(settings: Settings, listener: socket.socket) -> None:
 
 def retract_address(settings: Settings) -> None:
     """Withdraw the page's address."""
-    (settings.storage.data_dir / _FILE).unlink(missing_ok=True)
+    # A data directory that cannot be used has no address either.
+    with suppress(OSError):
+        (settings.storage.data_dir / _FILE).unlink()
 
 
 def _origin(settings: Settings, host: str, listener: socket.socket) -> str:

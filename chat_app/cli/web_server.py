@@ -9,9 +9,11 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from fastapi import FastAPI
 
 from chat_app.bootstrap import App, LoadProgress, open_app
 from chat_app.cli import shell
@@ -87,20 +89,36 @@ async def _serve(
     listeners: list[socket.socket],
     siblings: Siblings | None = None,
 ) -> None:
-    """Serve until the process is stopped, or until its services cannot be opened with these settings."""
+    """Serve until the process is stopped. Raises ``ConfigurationError`` when history or services cannot be opened."""
     wrong: list[ConfigurationError] = []
+
+    def end_with(error: ConfigurationError) -> None:
+        wrong.append(error)
+        server.should_exit = True
 
     @asynccontextmanager
     async def opened(settings: Settings, **options: Any) -> AsyncGenerator[Any, None]:
         try:
-            async with open_services(settings, **options) as app:
-                yield app
+            async with open_services(settings, **options) as services:
+                yield services
         except ConfigurationError as error:
-            wrong.append(error)
-            server.should_exit = True
+            end_with(error)
             raise
 
-    server = page_server(create_app(settings, open_app=opened, siblings=siblings), settings, on_ready=on_ready)
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[Any, None]:
+        async with AsyncExitStack() as running:
+            try:
+                state = await running.enter_async_context(inner(app))
+            except ConfigurationError as error:
+                # The server would log it with a traceback.
+                end_with(error)
+                state = None
+            yield state
+
+    app = create_app(settings, open_app=opened, siblings=siblings)
+    inner, app.router.lifespan_context = app.router.lifespan_context, lifespan
+    server = page_server(app, settings, on_ready=on_ready)
     await server.serve(sockets=listeners)
     if wrong:
         raise wrong[0]

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from chat_app.errors import ConfigurationError
@@ -36,6 +36,7 @@ _DRIVERS: Final = {
 }
 DATABASE_ERRORS: Final = (SQLAlchemyError, OSError)
 """What a database that is down, slow or damaged raises; a ``TimeoutError`` is an ``OSError``."""
+DAMAGED: Final = "{file} is damaged: restore a backup, or move it away to start with an empty history."
 _QUEUE_SECONDS: Final = 60.0
 """Limit of the wait for a free connection; most callers wait less."""
 # An arbitrary number that nothing else in the database locks.
@@ -49,6 +50,11 @@ def named_statements(file: Path) -> dict[str, str]:
     """Return the statements of ``file``, without its comments, by the names in its lines ``-- name: NAME``."""
     named = re.findall(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", file.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     return {name: re.sub(r"^--.*\n", "", query, flags=re.MULTILINE).strip() for name, query in named}
+
+
+def is_damaged_file(error: Exception) -> bool:
+    """Return whether SQLite has refused its file because it is damaged, and not because it cannot get at it."""
+    return type(error) is DatabaseError
 
 
 def database_url(given: str | URL) -> URL:

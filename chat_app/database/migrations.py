@@ -67,7 +67,10 @@ def _upgrade(connection: Connection) -> None:
 
 
 def _problems(connection: Connection) -> list[str]:
-    current, wanted = MigrationContext.configure(connection).get_current_revision(), _scripts().get_current_head()
+    scripts = _scripts()
+    current, wanted = MigrationContext.configure(connection).get_current_revision(), scripts.get_current_head()
+    if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
+        return [_NEWER]
     if current != wanted:
         return [f"The database has schema {current or 'none'}, and this version needs {wanted}: restart the app."]
     found = inspect(connection)

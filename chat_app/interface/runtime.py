@@ -15,7 +15,7 @@ from typing import Any, get_args
 from chat_app.audit import audit_log
 from chat_app.background import repeat
 from chat_app.bootstrap import App, LoadPart
-from chat_app.database.database_engine import DATABASE_ERRORS, configured_url
+from chat_app.database.database_engine import DAMAGED, DATABASE_ERRORS, configured_url, is_damaged_file
 from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
 from chat_app.events import AgentEvent
@@ -179,11 +179,17 @@ class Runtime:
                 await self.history.setup()
         except DATABASE_ERRORS as error:
             if self.settings.storage.database_url is None:
+                if is_damaged_file(error):
+                    file = configured_url(self.settings).database
+                    raise ConfigurationError(DAMAGED.format(file=file)) from None
                 raise ConfigurationError(
                     f"The history in {self.settings.storage.data_dir} cannot be written ({type(error).__name__}): free "
                     "space, make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
                 ) from None
-            logger.warning("The history's database does not answer (%s); trying again", type(error).__name__)
+            logger.warning(
+                "The history's database does not answer (%s); trying again. Check DATABASE_URL and the server.",
+                type(error).__name__,
+            )
         else:
             self._history_is_set_up = True
 

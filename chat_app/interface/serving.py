@@ -53,7 +53,7 @@ class PageServer(uvicorn.Server):
         parts = (type(asyncio.get_running_loop()), self.config.http_protocol_class, self.config.ws_protocol_class)
         named = ", ".join(f"{part.__module__}.{part.__name__}" for part in parts if part)
         logger.debug("Serving with %s; %d objects are no longer searched for garbage", named, gc.get_freeze_count())
-        if self.started and self._on_ready is not None:
+        if self.started and not self.should_exit and self._on_ready is not None:
             self._on_ready()
 
     async def on_tick(self, counter: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -186,3 +187,43 @@ def test_a_data_directory_that_cannot_be_written_is_a_sentence() -> None:
     assert "cannot be written" in said
     assert "ASCLEPIUS_DATA_DIR" in said
     assert "Traceback" not in said
+
+
+def test_a_file_in_place_of_the_data_directory_is_a_sentence(tmp_path: Path) -> None:
+    """Row 53."""
+    (tmp_path / "data").write_text("")
+    done = asclepius("serve", data_dir=tmp_path / "data", ASCLEPIUS_PORT="0")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "ASCLEPIUS_DATA_DIR" in done.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_damaged_history_is_named_and_not_taken_for_a_full_disk(tmp_path: Path, workers: str) -> None:
+    file = tmp_path / "data" / "history.sqlite3"
+    file.parent.mkdir()
+    file.write_bytes(b"damaged " * 1_000)
+    for command in (("doctor",), ("serve", "--port", "0", "--workers", workers)):
+        done = asclepius(*command, data_dir=file.parent)
+        said = done.stdout + done.stderr
+        assert done.returncode == 1, said
+        assert f"{file} is damaged: restore a backup" in said
+        assert "Traceback" not in said
+
+
+def test_a_damaged_file_of_users_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "data" / "users.json"
+    file.parent.mkdir()
+    file.write_text("{")
+    done = asclepius("users", "list", data_dir=file.parent)
+    assert done.returncode == 1
+    assert done.stderr == f"asclepius: {file} is damaged: restore it from a backup, or remove it.\n"
+
+
+def test_a_port_of_the_metrics_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = asclepius("serve", "--port", "0", data_dir=tmp_path / "data", ASCLEPIUS_METRICS_PORT=port)
+    assert done.returncode == 1
+    assert "set ASCLEPIUS_METRICS_PORT to a free one" in done.stderr
+    assert "Asclepius is at" not in done.stderr
+    assert "Traceback" not in done.stderr

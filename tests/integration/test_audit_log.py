@@ -8,7 +8,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import datetime, timedelta, timezone
 from getpass import getuser
 from pathlib import Path
@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from sqlalchemy import text
 from typer.testing import CliRunner
 
-from chat_app.audit import DatabaseAuditLog, audit_log, client_address
+from chat_app.audit import DatabaseAuditLog, audit_log, client_address, sink_problems
 from chat_app.audit.audit_log import syslog_sink
 from chat_app.audit.audit_table import AuditEntry, AuditFilter
 from chat_app.cli.governance import audit
@@ -81,6 +81,16 @@ async def test_actions_are_recorded_in_order_and_the_chain_verifies(database: st
         east = timezone(timedelta(hours=5))
         before, after = (datetime.now(east) + timedelta(minutes=minutes) for minutes in (-10, 10))
         assert len(await listed(log, AuditFilter(since=before.isoformat(), until=after.isoformat()))) == 10
+
+
+def test_copies_that_cannot_be_written_are_named_before_an_action_is_refused(tmp_path: Path) -> None:
+    assert sink_problems(tmp_path / "audit.jsonl", "loghost:514") == []
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as syslog:
+        syslog.bind(address := str(tmp_path / "log"))
+        assert sink_problems(None, address) == []
+    file, missing = sink_problems(tmp_path / "missing" / "audit.jsonl", str(tmp_path / "no-socket"))
+    assert "ASCLEPIUS_AUDIT_FILE" in file
+    assert "ASCLEPIUS_AUDIT_SYSLOG" in missing
 
 
 @pytest.mark.parametrize("wrong", [{"since": "2026-13-01"}, {"until": "yesterday"}, {"action": "delet"}])

@@ -114,6 +114,7 @@ async def test_a_schema_that_does_not_fit_is_told_and_a_newer_one_is_refused(dat
     await executed(database, 'ALTER TABLE elements DROP COLUMN "props"')
     assert await schema_problems(history.engine) == ["The database lacks elements.props: restore a backup."]
     await executed(database, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(ConfigurationError, match="newer version"):
+    with pytest.raises(ConfigurationError, match="newer version") as refused:
         await history.setup()
+    assert await schema_problems(history.engine) == [str(refused.value)]
     await history.close()

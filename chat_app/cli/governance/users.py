@@ -60,8 +60,8 @@ async def remove_user(name: Name) -> None:
     typer.echo(f"{name} can no longer log in.")
 
 
-@users_app.command("list")
-def list_users(json: shell.Json = False) -> None:
+@shell.command(users_app, "list")
+async def list_users(json: shell.Json = False) -> None:
     """List the users."""
     users = accounts_at(Settings().storage.data_dir).read().users
     rows = [(name, account.role, _day(account.changed)) for name, account in sorted(users.items())]
@@ -125,8 +125,8 @@ async def revoke_key(key: Annotated[str, typer.Argument(help="The key's id, from
     typer.echo(f"{key} is revoked.")
 
 
-@keys_app.command("list")
-def list_keys(json: shell.Json = False) -> None:
+@shell.command(keys_app, "list")
+async def list_keys(json: shell.Json = False) -> None:
     """List the keys, without their secrets."""
     keys = api_keys_at(Settings().storage.data_dir).read().keys
     rows = [(name, key.user, key.scope, _day(key.created), _day(key.expires)) for name, key in keys.items()]
