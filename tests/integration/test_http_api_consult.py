@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -18,6 +19,7 @@ from chat_app.interface.turns import asked_questions
 from chat_app.interface.turns.asked_questions import AskedQuestion, RecentQuestions
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
+from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, Frame, api, ask, frames, others, resume, text_of
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import (
@@ -502,3 +504,23 @@ async def test_models_that_may_not_be_asked_are_refused_with_those_that_may(
         response = await client.post("/api/v1/consult", json={"message": "How?", **body})
     assert (response.status_code, server.requests) == (422, [])
     assert says in response.json()["detail"]
+
+
+async def test_a_turn_that_another_process_may_run_is_not_called_unknown_without_redis(tmp_path: Path) -> None:
+    sessions = RedisSessionStore("unix:///nowhere/redis.sock")
+    async with api(None, tmp_path, sessions=sessions) as running, running.client() as client:
+        address = f"/api/v1/turns/{uuid4()}"
+        answers = [await client.get(f"{address}/events"), await client.delete(address)]
+    assert [answer.status_code for answer in answers] == [503, 503]
+
+
+async def test_a_turn_is_looked_for_once_the_services_have_opened(redis_url: str, tmp_path: Path) -> None:
+    sessions = RedisSessionStore(redis_url)
+    async with api(None, tmp_path, sessions=sessions, auth="demo") as running, running.client("demo") as client:
+        await running.runtime.ready()
+        running.runtime._opened = asyncio.Event()
+        asking = asyncio.create_task(client.get(f"/api/v1/turns/{uuid4()}/events"))
+        done, _ = await asyncio.wait({asking}, timeout=1)
+        assert not done, "it may be one that the process before this one ran"
+        running.runtime._opened.set()
+        assert (await asking).status_code == 404

@@ -7,13 +7,11 @@ no way back to it, so its turn is stopped.
 
 import asyncio
 from collections.abc import Awaitable
-from contextlib import suppress
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Body, Header, Path, Request, Response
 from pydantic import Field
 
-from chat_app.errors import AsclepiusError
 from chat_app.events import Notice, Outcome, Reference, UnsupportedStatement
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.dependencies import NO_STORE, ReaderLanguage, ServedRuntime, User
@@ -114,13 +112,15 @@ async def stop(runtime: ServedRuntime, user: User, turn_id: TurnId) -> None:
 
 
 async def _question_of(runtime: Runtime, question_id: str, user: str) -> AskedQuestion:
-    """Return a question or turn of ``user`` that this process or another one answers; raise ``NotOwner``."""
+    """Return a question or turn of ``user`` that this process or another one answers.
+
+    Raises ``NotOwner``, and ``AsclepiusError`` while it cannot be known what other processes answer.
+    """
     try:
         return runtime.asked.get(question_id, user)
     except NotOwner:
-        turns = []
-        with suppress(AsclepiusError):
-            turns = await runtime.elsewhere.of_question(question_id, user)
+        await runtime.ready()
+        turns = await runtime.elsewhere.of_question(question_id, user)
         if not turns:
             raise
         by_model = {turn.header.model: turn for turn in turns}
