@@ -229,6 +229,8 @@ async def test_odd_parameters_are_refused_and_never_a_server_error(
             assert (answer.status_code, "x" * 20 in answer.text) == (422, False)
         unknown = {MAIN + "dn": "x", "knowledgeResponseType": "application/pdf"}
         assert (await client.get("/infobutton", params=unknown)).status_code == 422
+        empty = await client.get("/infobutton")
+        assert (empty.status_code, "Send mainSearchCriteria.v.c" in empty.json()["detail"]) == (422, True)
         for kind in ("text/html", "application/json", "text/xml"):
             for _ in range(25):
                 given = {name: chosen.choice(odd) for name in chosen.sample(names, 4)}

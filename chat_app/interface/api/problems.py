@@ -59,6 +59,7 @@ _SCHEMA_ONLY: Final = frozenset(
         "model_type",
         "model_attributes_type",
         "not_iso_8601",
+        "no_criteria",
     }
 )
 """Kinds of errors whose message comes from the schema alone. Others can repeat a part of the request."""

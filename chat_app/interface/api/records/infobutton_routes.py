@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from chat_app.interface.api.dependencies import NO_STORE, ServedRuntime
 from chat_app.interface.api.passages.passage_links import page_link
@@ -71,7 +72,7 @@ class InfobuttonQuery(BaseModel):
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
         if not (self.code or self.name):
-            raise ValueError("mainSearchCriteria is missing")
+            raise PydanticCustomError("no_criteria", "Send mainSearchCriteria.v.c with .cs, or mainSearchCriteria.v.dn")
         return self
 
     @property
