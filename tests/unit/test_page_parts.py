@@ -93,6 +93,22 @@ async def test_the_proxys_header_is_taken_from_everybody_else(tmp_path: Path) ->
         assert admission.headers[:2] == request["headers"]
     for stranger in ("192.0.2.8", "127.0.0.1", None, "nonsense"):
         assert await door.admit(request, stranger) == Admission([(b"accept", b"*/*")])
+        as_sent = {**request, "headers": [(b"X-Forwarded-User", b"ada"), (b"Accept", b"*/*")]}
+        assert await door.admit(as_sent, stranger) == Admission([(b"accept", b"*/*")])
+
+
+async def test_a_cookie_signs_in_whatever_the_case_of_its_header(tmp_path: Path) -> None:
+    async def none_ended() -> None:
+        return None
+
+    here = identity(tmp_path, auth="password", users=f"ada:{HASH_OF_RIGHT}")
+    cookie = f"access_token={here.issue_login('ada').token}".encode()
+    for name in (b"cookie", b"Cookie"):
+        admission = await SignIn(here, api_keys_at(tmp_path), none_ended).admit(
+            {"path": "/", "headers": [(name, cookie)]}, "127.0.0.1"
+        )
+        assert admission.login is not None
+        assert admission.login.user == "ada"
 
 
 @pytest.mark.parametrize(("user", "owner"), [(None, "ada"), ("ada", None), ("", ""), ("ada", "bob"), (None, None)])

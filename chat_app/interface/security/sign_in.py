@@ -49,7 +49,8 @@ class SignIn:
 
     async def admit(self, scope: Mapping[str, Any], peer: str | None) -> Admission:
         """Return who sends the request, with the headers that the app may see. Raises ``Refused``."""
-        headers = MutableHeaders(raw=list(scope["headers"]))
+        # The WebSocket server leaves the names as the client wrote them.
+        headers = MutableHeaders(raw=[(name.lower(), value) for name, value in scope["headers"]])
         mode, proxys_header = self.identity.server.auth, self.identity.server.auth_header
         if mode == "demo" and any(name.startswith(_FORWARDED) for name in headers):
             raise Refused(403, "The demo user is for this machine alone, not behind a proxy. Set ASCLEPIUS_AUTH.")
