@@ -241,3 +241,10 @@ async def test_a_medicine_that_somebody_is_allergic_to_is_found_only_alone(drugs
     assert not beside.also_named
     alone = await drugs.search(DrugQuery(name="What to do in an allergy to aspirin?"))
     assert [hit.record.generic_name for hit in alone.hits] == ["aspirin"]
+
+
+async def test_a_substance_is_no_second_medicine_beside_a_treatment_of_its_withdrawal(drugs: DrugDatabase) -> None:
+    beside = await drugs.search(DrugQuery(name="gabapentin dose for aspirin withdrawal"))
+    assert [hit.record.generic_name for hit in beside.hits] == ["gabapentin"]
+    alone = await drugs.search(DrugQuery(name="symptoms of gabapentin withdrawal"))
+    assert [hit.record.generic_name for hit in alone.hits] == ["gabapentin"]

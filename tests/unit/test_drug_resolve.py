@@ -10,6 +10,7 @@ from tests.support.drugs import index_entry
 from tools.drug_database.importing.rollup import is_brand
 from tools.drug_database.names.aliases import AliasFile, aliases, look_alikes, singular
 from tools.drug_database.names.allergens import without_allergens
+from tools.drug_database.names.dependence import without_substances
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion, shipped
 from tools.drug_database.names.query_words import understand
@@ -327,3 +328,18 @@ def test_a_word_that_is_a_medicine_too_is_one_beside_ordinary_words(typed: str) 
 )
 def test_what_a_patient_is_allergic_to_is_not_taken(text: str, without: str) -> None:
     assert " ".join(without_allergens(text).split()) == without
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("clonidine dose for opioid withdrawal", "clonidine dose for withdrawal"),
+        ("naltrexone in alcohol-use disorder", "naltrexone in use disorder"),
+        ("naltrexone in alcohol use disorder", "naltrexone in use disorder"),
+        ("Clonidin bei Opioidentzug", "Clonidin bei entzug"),
+        ("Diazepam bei Benzodiazepinabhängigkeit", "Diazepam bei abhängigkeit"),
+        ("withdraw clonidine with propranolol", "withdraw clonidine with propranolol"),
+    ],
+)
+def test_the_substance_of_a_withdrawal_is_no_second_medicine(text: str, without: str) -> None:
+    assert without_substances(text) == without

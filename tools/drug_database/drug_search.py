@@ -25,6 +25,7 @@ from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside, past_limit
 from tools.drug_database.names.aliases import look_alikes
 from tools.drug_database.names.allergens import without_allergens
+from tools.drug_database.names.dependence import without_substances
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
@@ -179,8 +180,8 @@ class Searcher:
         return {row["key"]: _record(client, state, row) for row in rows}
 
     def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
-        """Read the text without what the patient is allergic to; all of it if that names and asks for no medicine."""
-        rest = without_allergens(query.name)
+        """Read the text without allergens and the substance of a withdrawal; all of it if no medicine is left."""
+        rest = without_substances(without_allergens(query.name))
         if rest != query.name:
             reading = self._read(client, state, understand(rest), query)
             if any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
