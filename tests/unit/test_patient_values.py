@@ -218,15 +218,24 @@ def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, e
     [
         (
             "BP 195/110, feels well",
-            [("bp", "severe hypertension"), ("bp", "hypertensive emergency"), ("bp", "stage 2 hypertension")],
+            [
+                ("bp", "high blood pressure"),
+                ("bp", "severe hypertension"),
+                ("bp", "hypertensive emergency"),
+                ("bp", "stage 2 hypertension"),
+            ],
         ),
-        ("bp 128/94", [("bp", "stage 2 hypertension")]),
-        ("152/84 at home", [("152/", "stage 1 hypertension")]),
+        ("bp 128/94", [("bp", "stage 2 hypertension"), ("bp", "high blood pressure")]),
+        ("152/84 at home", [("152/", "stage 1 hypertension"), ("152/", "high blood pressure")]),
+        ("28/40, 172/114", [("172/", "stage 2 hypertension"), ("172/", "high blood pressure")]),
         ("zorbium/plumbex 250/50", []),
         ("zorbium 100/80 mg", []),
         ("K 6.8", [("k", "hyperkalemia"), ("k", "severe hyperkalemia")]),
         ("bicarb 17 in stage 4", [("bicarb", "metabolic acidosis")]),
-        ("blood pressure 85/50 after the dose", [("blood pressure", "hypotension")]),
+        (
+            "blood pressure 85/50 after the dose",
+            [("blood pressure", "hypotension"), ("blood pressure", "low blood pressure")],
+        ),
         ("bp 120/70", []),
         ("RR 24, sats 95", [("rr", "tachypnea")]),
         ("bm 3.1, awake", [("bm", "hypoglycemia")]),
@@ -240,7 +249,12 @@ def test_a_new_value_takes_the_place_of_the_old_one(question: str, added: str, e
         ("Hb 78 g/L", [("hb", "anemia")]),
         (
             "RR 195/100, Kopfschmerz",
-            [("rr", "severe hypertension"), ("rr", "hypertensive emergency"), ("rr", "stage 2 hypertension")],
+            [
+                ("rr", "high blood pressure"),
+                ("rr", "severe hypertension"),
+                ("rr", "hypertensive emergency"),
+                ("rr", "stage 2 hypertension"),
+            ],
         ),
         ("RR 24, SpO2 97 %", [("rr", "tachypnea")]),
     ],
