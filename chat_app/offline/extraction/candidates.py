@@ -70,8 +70,7 @@ def read_candidates(question: Question, passages: Sequence[EvidencePassage]) -> 
     alone = sections_alone(question)
     for passage in passages:
         for unit in units(passage.text):
-            lead = found[-unit.leans].unit if 0 < unit.leans <= len(found) else None
-            above = _above(unit, passage) + (f" {lead.text}" if lead and lead.introduces_list else "")
+            above = _above(unit, passage)
             key = "".join(unit.text.lower().split())
             if (
                 key not in seen
@@ -152,7 +151,7 @@ def _cells(unit: Unit) -> list[str]:
     """Return the text, or each cell of a row after the header of its column."""
     header = unit.table.header if unit.table else ()
     if not unit.cells or len(header) != len(unit.cells):
-        return [*unit.cells] or [unit.text]
+        return [unit.text]
     return list(map(" ".join, zip(header, unit.cells, strict=True)))
 
 

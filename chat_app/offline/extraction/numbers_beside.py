@@ -29,7 +29,7 @@ def numbers_beside(text: str, also: Mapping[str, Sequence[str]]) -> dict[str, re
     """
     found: dict[str, re.Pattern[str]] = {}
     for match in _DIGIT.finditer(text):
-        if match["number"] in also and _belongs(match):
+        if _belongs(match):
             after = rf"|{match['number']}\W{{1,3}}{_in_any_form(match['after'], also)}" if match["after"] else ""
             pattern = rf"\b(?:{_in_any_form(match['before'], also)}\W{{1,3}}{match['number']}\b{after})"
             found[match["number"]] = re.compile(pattern, re.IGNORECASE)

@@ -237,9 +237,9 @@ class Question:
         return not HOW_OFTEN.search(self.asks_only) or says.search(unit.text) is not None
 
     def forbids(self, unit: Unit) -> bool:
-        """Return whether the question asks for or names a medicine, and ``unit`` forbids the use of one."""
-        asks = bool(self.medicines) or self.asks_medicine
-        return asks and FORBIDDEN_USE.search(unit.text) is not None and label_terms().names_any(unit.text)
+        """Return whether the question names a medicine, and ``unit`` forbids the use of one."""
+        forbids = FORBIDDEN_USE.search(unit.text) if self.medicines else None
+        return forbids is not None and label_terms().names_any(unit.text)
 
     def forbids_in_state(self, unit: Unit) -> bool:
         """Return whether ``unit`` forbids the use of a medicine in a state that a value of the patient indicates."""

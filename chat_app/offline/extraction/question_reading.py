@@ -38,9 +38,6 @@ _OF_LABEL: Final = re.compile(
 """Asks for a part of a label of the medicine that is named."""
 _INSTEAD: Final = re.compile(r"\binstead\b(?! of)|\bstattdessen\b|\ben su lugar\b", re.IGNORECASE)
 _OPEN: Final = re.compile(r"\b(?:what|which|welche\w*|was|qu[eé]|cu[aá]l\w*)\b(?! about)", re.IGNORECASE)
-_YES_OR_NO: Final = re.compile(
-    r"^\W*(?:is|are|can|could|should|would|may|do|does|ist|sind|kann|soll\w*|darf|es|son|puede\w*)\b", re.IGNORECASE
-)
 
 
 def asks_for_another(question: str) -> bool:
@@ -50,10 +47,8 @@ def asks_for_another(question: str) -> bool:
     """
     if _OF_LABEL.search(question):
         return False
-    named, is_open = medicines_in(question), _OPEN.search(question) is not None
-    if not named or is_open:
-        return len(named) < 2 and bool(_ANOTHER.search(question) or _INSTEAD.search(question))
-    return len(named) < 2 and not _YES_OR_NO.match(question) and _ANOTHER.search(question) is not None
+    is_open = not medicines_in(question) or _OPEN.search(question) is not None
+    return bool(_ANOTHER.search(question) or (is_open and _INSTEAD.search(question)))
 
 
 def medicines_in(text: str) -> list[str]:

@@ -19,7 +19,6 @@ from chat_app.offline.extraction.candidates import (
     is_on_present,
     missed_terms,
     names_any,
-    names_others,
     places_on_other_drugs,
     read_candidates,
 )
@@ -138,7 +137,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
             Scored(
                 **vars(each),
                 features=features,
-                share=1.0 if question.names_alone else held,
+                share=held,
                 is_on_subject=not is_aside and not is_reverse and _is_on_subject(question, each, shares),
                 score=score,
                 is_aside=is_aside,
@@ -178,10 +177,8 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
     the question has one term, the unit must be of the asked kind and on the asked patients instead. Further conditions:
 
     - For a child, a sentence of a label must speak of children, and not only of other ages.
-    - If the question names medicines, the unit must not name only others.
     - The unit must not be about the opposite of what is asked, nor about what the patient does not have.
-    - If the question names more than medicines, the unit must hold one of those other terms; if a dose is asked for
-      after a patient was described, one of that description.
+    - If the question names more than medicines, the unit must hold one of those other terms.
     - If a dose was missed, the unit must say so.
     - If a follow-up only asks for a time, the unit must tell one.
     """
@@ -190,14 +187,11 @@ def _is_on_subject(question: Question, each: Candidate, shares: Sequence[float])
         named = names_children(f"{each.passage.part} {each.unit.text}")
         if fits is False or not (fits or named):
             return False
-    if question.medicines and names_others(question, each.unit):
-        return False
     if opposes(question.asked, f"{each.above} {each.unit.text}") or _only_mentions(question, each):
         return False
     if question.asserted(each.above, each.unit.text) or not question.has_time(each.unit):
         return False
-    beyond = question.told_before or question.beyond_names
-    if beyond and beyond.isdisjoint(each.all_held | each.near):
+    if question.beyond_names and question.beyond_names.isdisjoint(each.all_held | each.near):
         return False
     missed = missed_terms(question)
     if missed and missed.isdisjoint(each.all_held):

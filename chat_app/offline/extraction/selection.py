@@ -81,10 +81,9 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
     sharing = [each for each in everything if each.features.own > 0 or each.features.above > 0]
     if not sharing:
         return Selection()
-    titles_alone = not any(each.features.own or each.unit.table or each.features.group > 0 for each in sharing)
-    quotes = () if titles_alone else _quotes(question, sharing, everything, room)
+    quotes = _quotes(question, sharing, everything, room)
     if not quotes:
-        # Only titles hold a word of the question, or lines that lead into a list without items.
+        # Only lines that lead into a list without items hold a word of the question.
         return Selection(tuple(sorted(sharing, key=lambda each: -each.score)[:UNRELATED]), shares_terms=True)
     beside = (one for one in sharing if one.passage is quotes[0].passage and one not in quotes)
     return Selection(
@@ -158,7 +157,7 @@ def _quotes(
         length += sum(one.unit.words for one in group.values())
         added += 1
     asked_of = [each for each in ranked if each.passage.part in question.sections and not cautions]
-    if question.told_before and not any(each.place in chosen for each in asked_of):
+    if question.told_before:
         chosen.update((one.place, one) for each in asked_of[:1] for one in _together(each, placed))
     return tuple((chosen | _on_patients(question, ranked, chosen, placed, room.words)).values())
 
@@ -172,7 +171,7 @@ def _cautions(question: Question, found: Sequence[Scored]) -> set[int]:
     if banned := {each.place for each in found if bans_as_told(question, each)}:
         return banned
     held = frozenset[int]().union(*(each.all_held | each.near for each in found))
-    if not held.isdisjoint(question.told_before or question.circumstances):
+    if not held.isdisjoint(question.circumstances):
         return set()
     parts = (CAUTIONS if question.told_before else question.searched_sections) - question.sections
     return {each.place for each in found if each.passage.part in parts}
@@ -190,9 +189,8 @@ def _on_patients(
     on_patients = [each for each in (*chosen.values(), *ranked) if _is_on_patients(question, each)]
     said = [each for each in on_patients if each.place in chosen or each.passage.part == "boxed_warning"]
     first = {each.passage.document: each for each in reversed(on_patients)}
-    said += [each for each in first.values() if each.place not in chosen]
-    banned = [each for each in (*chosen.values(), *ranked) if _forbids_patients(question, each)]
-    said += [each for each in banned if each.place in chosen] or banned[:1]
+    said += first.values()
+    said += [each for each in (*chosen.values(), *ranked) if _forbids_patients(question, each)][:1]
     found = {one.place: one for each in said for one in _together(each, placed)}
     sections = {id(each.passage) for each in said if each.passage.part in question.sections & OF_PATIENTS}
     for section in sections:
@@ -208,7 +206,7 @@ def _forbids_patients(question: Question, each: Scored) -> bool:
     A prohibition in a state that a value of the patient indicates always counts. Others count in guidelines only, and
     only if they answer the question.
     """
-    if each.is_aside or each.holds_patient is False:
+    if each.is_aside:
         return False
     if question.forbids_in_state(each.unit):
         return True
