@@ -1,25 +1,53 @@
-"""Client of a running ``asclepius serve`` in this data directory.
+"""The one ``asclepius serve`` of a data directory, and its clients.
 
-The server writes its address to ``run/page.json``, which is valid only while the server responds.
+The server holds a lock on ``run/serve.lock``, which contains its process id. It writes its address to
+``run/page.json``, which is valid only while the server responds.
 """
 
 import asyncio
 import json
+import os
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
+from chat_app.data_protection import file_lock, protect
+from chat_app.errors import AsclepiusError, ConfigurationError, InputRejected, ProviderUnavailable
 from chat_app.events import AgentEvent, ModelEvent, agent_event_adapter
 from chat_app.generation.sse import SSEDecoder
 from chat_app.settings import Settings, is_loopback
 
 _FILE = Path("run") / "page.json"
+_LOCK = Path("run") / "serve.lock"
 _ALIVE_SECONDS = 1.0
+
+
+@contextmanager
+def sole_server(data_dir: Path) -> Generator[None]:
+    """Hold ``data_dir`` against other servers during the block. Raises ``ConfigurationError`` when one holds it."""
+    protect(data_dir)
+    lock = data_dir / _LOCK
+    with ExitStack() as block:
+        try:
+            is_held = block.enter_context(file_lock(lock, wait=False))
+            if is_held:
+                lock.write_text(str(os.getpid()), encoding="utf-8")
+            holder = lock.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(
+                f"{lock} cannot be used ({error.strerror}): make it writable, or set ASCLEPIUS_DATA_DIR to a directory "
+                "whose file system has locks."
+            ) from None
+        if not is_held:
+            raise ConfigurationError(
+                f"Another `asclepius serve` (process {holder}) uses {data_dir}: stop it, or set ASCLEPIUS_DATA_DIR to "
+                "another directory."
+            )
+        yield
 
 
 def page_of(settings: Settings, listener: socket.socket) -> str:

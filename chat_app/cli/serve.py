@@ -35,10 +35,12 @@ def serve(
         settings = Settings(server=given)
         settings.check()
         # Much takes seconds to load; report wrong settings first.
+        from chat_app.cli.running_app import sole_server
         from chat_app.observability.log_format import set_up_logs
 
-        with closing(_listen(settings.server.host, settings.server.port)) as listener:
-            set_up_logs(settings.diagnostics)
+        set_up_logs(settings.diagnostics)
+        address = (settings.server.host, settings.server.port)
+        with sole_server(settings.storage.data_dir), closing(_listen(*address)) as listener:
             if settings.server.workers > 1:
                 await _serve_with_workers(settings, listener)
             else:

@@ -244,6 +244,22 @@ def test_a_port_that_is_taken_is_named(served: Served, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_data_directory_has_one_server_until_that_ends_however_it_ends(workers: str, tmp_path: Path) -> None:
+    data_dir, options = tmp_path / "data", {"loaded": False, "ASCLEPIUS_LOAD_DEMO": "false"}
+    with serve(data_dir, "--workers", workers, **options) as first:  # type: ignore[arg-type]
+        page = (data_dir / "run" / "page.json").read_text()
+        assert first.url in page
+        second = asclepius("serve", "--port", "0", "--workers", workers, data_dir=data_dir)
+        assert second.returncode == 1
+        assert f"(process {first.process.pid}) uses {data_dir}: stop it, or set ASCLEPIUS_DATA_DIR" in second.stderr
+        assert (data_dir / "run" / "page.json").read_text() == page
+        first.process.kill()
+        first.process.wait()
+        with serve(data_dir, "--workers", workers, **options) as third:  # type: ignore[arg-type]
+            assert third.url in (data_dir / "run" / "page.json").read_text()
+
+
 def test_an_address_of_another_machine_is_named_as_what_is_wrong(tmp_path: Path) -> None:
     done = asclepius("serve", "--host", "192.0.2.1", data_dir=tmp_path / "data", ASCLEPIUS_AUTH="header")
     assert done.returncode == 1
