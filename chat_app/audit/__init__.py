@@ -16,6 +16,7 @@ __all__ = [
     "AuditLog",
     "DatabaseAuditLog",
     "audit_log",
+    "audit_problems",
     "client_address",
     "open_audit_log",
     "sink_problems",
@@ -36,6 +37,12 @@ def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:
         required=governance.audit == "required",
         sinks=sinks,
     )
+
+
+def audit_problems(settings: Settings) -> list[str]:
+    """Return which copies of the audit log cannot be written."""
+    given = settings.governance
+    return [] if given.audit == "off" else sink_problems(given.audit_file, given.audit_syslog)
 
 
 @asynccontextmanager

@@ -95,12 +95,19 @@ def syslog_sink(address: str) -> AuditSink:
 def sink_problems(file: Path | None, syslog: str | None) -> list[str]:
     """Return which sinks cannot be written to, without writing to them."""
     problems = []
-    if file is not None and not os.access(file if os.access(file, os.F_OK) else file.parent, os.W_OK):
+    if file is not None and not _can_append(file):
         said = "cannot be written: create its folder, make it writable, or change ASCLEPIUS_AUDIT_FILE"
         problems.append(f"{file} {said}")
     if syslog is not None and syslog.startswith("/") and not Path(syslog).is_socket():
         problems.append(f"{syslog} is no socket: start the syslog service, or change ASCLEPIUS_AUDIT_SYSLOG")
     return problems
+
+
+def _can_append(file: Path) -> bool:
+    # ``Path.is_dir`` raises for a folder that cannot be entered.
+    if os.path.isdir(file):  # noqa: PTH112
+        return False
+    return os.access(file if os.access(file, os.F_OK) else file.parent, os.W_OK)
 
 
 class _Syslog(SysLogHandler):

@@ -27,6 +27,7 @@ Part = Literal[
     "storage",
     "history",
     "audit",
+    "accounts",
     "services",
     "sessions",
     "model",
@@ -47,6 +48,8 @@ class DoctorFinding(Frozen):
     part: Part
     ok: bool
     detail: str
+    warning: bool = False
+    """Whether something is to be looked at although the app can run."""
 
 
 def doctor(
@@ -62,10 +65,15 @@ def doctor(
         shell.print_json({"ok": all(f.ok for f in findings), "findings": findings})
     else:
         for finding in findings:
-            mark = typer.style("ok  ", fg="green") if finding.ok else typer.style("FAIL", fg="red", bold=True)
-            typer.echo(f"{mark} {finding.part:<11} {finding.detail}")
+            typer.echo(f"{_mark(finding)} {finding.part:<11} {finding.detail}")
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+def _mark(finding: DoctorFinding) -> str:
+    if not finding.ok:
+        return typer.style("FAIL", fg="red", bold=True)
+    return typer.style("warn", fg="yellow") if finding.warning else typer.style("ok  ", fg="green")
 
 
 async def _examine(*, start: bool) -> list[DoctorFinding]:
@@ -75,15 +83,19 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     except AsclepiusError as error:
         return [DoctorFinding(part="settings", ok=False, detail=str(error))]
     # pymilvus, which these import, reads MILVUS_URI on import.
+    from chat_app.audit import audit_problems
     from chat_app.bootstrap import open_app
     from chat_app.embedded.owner import is_owned
     from chat_app.embedded.specs import needed
+    from chat_app.interface.security.accounts import account_problems
 
     findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
+    findings += [DoctorFinding(part="settings", ok=True, detail=said, warning=True) for said in settings.warnings()]
     findings += _findings("certificate", *_certificate(settings))
     findings += _findings("storage", *_storage(settings))
     findings += _findings("history", *await _history(settings))
-    findings += _findings("audit", _audit_copies(settings))
+    findings += _findings("audit", audit_problems(settings))
+    findings += _findings("accounts", account_problems(settings))
     if needed(settings) and not start and not is_owned(settings.storage.data_dir):
         detail = "not started: run `asclepius serve`, or check them with `asclepius doctor --start`"
         return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]
@@ -151,13 +163,6 @@ async def _history(settings: Settings) -> Checked:
     finally:
         await engine.dispose()
     return problems, "PostgreSQL answers" if given else "SQLite"
-
-
-def _audit_copies(settings: Settings) -> list[str]:
-    from chat_app.audit import sink_problems
-
-    given = settings.governance
-    return [] if given.audit == "off" else sink_problems(given.audit_file, given.audit_syslog)
 
 
 async def _services(app: App) -> Checked:

@@ -1,6 +1,7 @@
 """``asclepius serve``, ``offline-server``, ``mcp`` and ``hash-password``."""
 
 import errno
+import logging
 import socket
 import sys
 from contextlib import closing, suppress
@@ -12,6 +13,8 @@ import typer
 from chat_app.cli import shell
 from chat_app.errors import ConfigurationError
 from chat_app.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 _BACKLOG: Final = 512
 _OWN_ADDRESS: Final = "set ASCLEPIUS_HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0"
@@ -39,9 +42,11 @@ def serve(
         from chat_app.observability.log_format import set_up_logs
 
         set_up_logs(settings.diagnostics)
+        _check_files(settings)
         address = (settings.server.host, settings.server.port)
         with sole_server(settings.storage.data_dir), closing(_listen(*address)) as listener:
             if settings.server.workers > 1:
+                _check_metrics_ports(settings)
                 await _serve_with_workers(settings, listener)
             else:
                 from chat_app.cli.web_server import run_server
@@ -49,6 +54,19 @@ def serve(
                 await run_server(settings, listener)
 
     shell.run(work, serves=True)
+
+
+def _check_files(settings: Settings) -> None:
+    """Log doubtful settings. Raises ``ConfigurationError`` when users, keys or a required audit log cannot be used."""
+    from chat_app.audit import audit_problems
+    from chat_app.interface.security.accounts import account_problems
+
+    problems, doubtful = account_problems(settings), settings.warnings()
+    (problems if settings.governance.audit == "required" else doubtful).extend(audit_problems(settings))
+    for said in doubtful:
+        logger.warning("%s", said)
+    if problems:
+        raise ConfigurationError(" ".join(f"{said.rstrip('.')}." for said in problems))
 
 
 async def _serve_with_workers(settings: Settings, listener: socket.socket) -> None:
@@ -72,9 +90,25 @@ async def _serve_with_workers(settings: Settings, listener: socket.socket) -> No
         retract_address(settings)
 
 
+def _check_metrics_ports(settings: Settings) -> None:
+    """Raise ``ConfigurationError`` unless each worker can have its port of the metrics."""
+    first, host, workers = settings.diagnostics.metrics_port, settings.diagnostics.metrics_host, settings.server.workers
+    for port in range(first, first + workers) if first else ():
+        try:
+            socket.create_server((host, port), family=_family(host)).close()
+        except (OSError, OverflowError) as error:
+            raise ConfigurationError(
+                f"Port {port} on {host} cannot be used ({getattr(error, 'strerror', 'there is no such port')}): set "
+                f"ASCLEPIUS_METRICS_PORT to the first of {workers} free ports, one for each worker."
+            ) from None
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
+    listener = socket.socket(_family(host))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

@@ -1,16 +1,19 @@
 """How settings are read from the environment: their names, and values that are lists."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource, NoDecode, SettingsConfigDict
 
 from chat_app.errors import ConfigurationError
 from chat_app.roles import Role
 
+_PREFIX: Final = "ASCLEPIUS_"
 CONFIG: Final = SettingsConfigDict(
-    env_prefix="ASCLEPIUS_",
+    env_prefix=_PREFIX,
     env_file=".env",
     env_ignore_empty=True,
     extra="ignore",
@@ -52,10 +55,26 @@ def load(kind: type[S], values: dict[str, Any] | None) -> S:
 
 def variable_name(kind: type[BaseSettings], field: str) -> str:
     """Return the environment variable that sets ``field`` of ``kind``."""
-    info = kind.model_fields.get(field)
-    alias = info.validation_alias if info else None
+    return _variables(kind, field)[0] if field in kind.model_fields else field
+
+
+def _variables(kind: type[BaseSettings], field: str) -> tuple[str, ...]:
+    """Return all environment variables that set ``field``, the documented one first."""
+    alias = kind.model_fields[field].validation_alias
     if isinstance(alias, AliasChoices):
-        return str(alias.choices[0])
-    if isinstance(alias, str):
-        return alias
-    return field if info is None else f"ASCLEPIUS_{field}".upper()
+        return tuple(map(str, alias.choices))
+    return (alias if isinstance(alias, str) else f"{_PREFIX}{field}".upper(),)
+
+
+def unknown_variables(kinds: Sequence[type[BaseSettings]]) -> list[str]:
+    """Return a sentence for each variable with our prefix that no field of ``kinds`` reads. It names no value."""
+    names = [name for kind in kinds for field in kind.model_fields for name in _variables(kind, field)]
+    known = {name.removeprefix(_PREFIX): name for name in names}
+    sources = (EnvSettingsSource(kinds[0]), DotEnvSettingsSource(kinds[0]))
+    given = {name.upper() for source in sources for name in source.env_vars}
+    problems = []
+    for name in sorted(name for name in given.difference(names) if name.startswith(_PREFIX)):
+        close = get_close_matches(name.removeprefix(_PREFIX), known, n=1)
+        meant = f"did you mean {known[close[0]]}?" if close else "remove it, or see docs/settings.md."
+        problems.append(f"{name} is no setting and has no effect: {meant}")
+    return problems

@@ -64,7 +64,7 @@ class ModelSettings(BaseSettings):
     def local_embeddings(self) -> Path | None:
         """The directory of the local embedding model; None for a server's URL."""
         named = self.embeddings
-        return None if named is None or named.startswith(("http://", "https://")) else Path(named).absolute()
+        return None if not named or named.startswith(("http://", "https://")) else Path(named).absolute()
 
 
 class OfflineSettings(BaseSettings):

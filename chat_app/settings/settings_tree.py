@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic_settings import BaseSettings
 
 from chat_app.errors import ConfigurationError
-from chat_app.settings.environment import load
+from chat_app.settings.environment import load, unknown_variables
 from chat_app.settings.model_settings import ModelSettings, OfflineSettings
 from chat_app.settings.operation_settings import DiagnosticsSettings, GovernanceSettings, StorageSettings
 from chat_app.settings.server_settings import OidcSettings, ServerSettings, is_loopback
@@ -63,6 +63,11 @@ class Settings:
         """Return whether users may name ``model``; the demo user may name any unless a list is set."""
         return model in self.models or (self.server.auth == "demo" and not self.model.models)
 
+    @staticmethod
+    def warnings() -> list[str]:
+        """Return a sentence for each variable of the environment and ``.env`` that is probably misspelt."""
+        return unknown_variables(SECTIONS)
+
     def check(self) -> None:
         """Raise ``ConfigurationError`` for a combination of settings that is unsafe or cannot work."""
         server = self.server
@@ -103,6 +108,11 @@ class Settings:
         redis = storage.redis_url.get_secret_value() if storage.redis_url else None
         if self.model.base_url is not None and not _is_address(self.model.base_url, "http", "https"):
             raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https:// and name a server.")
+        if not _has_embeddings(self.model):
+            raise ConfigurationError(
+                "ASCLEPIUS_EMBEDDINGS must begin with http:// or https:// and name a server, or be a directory with "
+                "model.onnx and tokenizer.json."
+            )
         if storage.milvus_uri is not None and not _is_address(storage.milvus_uri, "http", "https", "tcp", "unix"):
             raise ConfigurationError("MILVUS_URI must begin with http:// or https:// and name a server.")
         if redis is not None and not _is_address(redis, "redis", "rediss", "unix"):
@@ -127,6 +137,13 @@ def _is_address(given: str, *schemes: str) -> bool:
         return url.scheme in schemes and bool(url.hostname) and url.port != 0
     except ValueError:
         return False
+
+
+def _has_embeddings(model: ModelSettings) -> bool:
+    """Return whether the embeddings that ``model`` names can exist; true when it names none."""
+    if (folder := model.local_embeddings) is not None:
+        return all((folder / name).is_file() for name in ("model.onnx", "tokenizer.json"))
+    return not model.embeddings or _is_address(model.embeddings, "http", "https")
 
 
 def _is_network(given: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sqlite3
 from contextlib import closing
 from importlib.metadata import version
@@ -276,6 +277,51 @@ def test_settings_with_which_the_services_cannot_be_opened_end_the_app(workers: 
     assert done.returncode == 1
     assert "asclepius: ASCLEPIUS_MCP_SERVERS=missing.json cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "setting", "said"),
+    [
+        ("users.json", {"ASCLEPIUS_AUTH": "password"}, "users.json is damaged: restore it from a backup"),
+        ("api_keys.json", {}, "api_keys.json is damaged: restore it from a backup"),
+        ("none", {"ASCLEPIUS_AUTH": "password", "ASCLEPIUS_USERS": "ana"}, "Entry 1 of ASCLEPIUS_USERS"),
+        ("none", {"ASCLEPIUS_AUDIT_FILE": "/nonexistent/a"}, "/nonexistent/a cannot be written: create its folder"),
+    ],
+    ids=["users", "keys", "named users", "audit"],
+)
+def test_files_that_cannot_be_used_are_named_by_doctor_and_end_the_app(
+    file: str, setting: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    (data_dir := tmp_path / "data").mkdir()
+    (data_dir / file).write_text("{")
+    served = asclepius("serve", "--port", "0", data_dir=data_dir, **setting)
+    assert (served.returncode, served.stderr.count("\n")) == (1, 1)
+    checked = asclepius("doctor", data_dir=data_dir, **setting)
+    assert checked.returncode == 1
+    assert said in served.stderr
+    assert said in checked.stdout
+    assert "Traceback" not in served.stderr + checked.stderr
+
+
+def test_a_misspelt_setting_is_a_warning_of_doctor_and_of_the_app(tmp_path: Path) -> None:
+    wrong = {"ASCLEPIUS_PROT": "8080", "ASCLEPIUS_AUDIT_FILE": "/nonexistent/a"}
+    checked = asclepius("doctor", data_dir=tmp_path / "data", ASCLEPIUS_PROT="8080")
+    assert checked.returncode == 0, checked.stdout
+    assert "warn settings    ASCLEPIUS_PROT is no setting" in checked.stdout
+    served = asclepius("serve", "--port", "0", data_dir=tmp_path / "data", **wrong)
+    assert "ASCLEPIUS_PROT is no setting and has no effect: did you mean ASCLEPIUS_PORT?" in served.stderr
+
+
+@pytest.mark.parametrize("first", [0, 65_535])
+def test_every_worker_needs_a_port_for_its_metrics(first: int, tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = first or taken.getsockname()[1] - 1
+        done = asclepius(
+            *("serve", "--port", "0", "--workers", "2"), data_dir=tmp_path / "data", ASCLEPIUS_METRICS_PORT=str(port)
+        )
+    assert done.returncode == 1
+    assert f"Port {port + 1} on 127.0.0.1 cannot be used" in done.stderr
+    assert "ASCLEPIUS_METRICS_PORT to the first of 2 free ports" in done.stderr
 
 
 def test_doctor_names_an_address_of_milvus_that_its_client_refuses(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,40 @@ def test_an_address_that_reaches_no_service_is_refused_without_repeating_it(
     with pytest.raises(ConfigurationError, match=variable) as caught:
         Settings().check()
     assert "secret" not in str(caught.value)
+
+
+def test_a_variable_that_no_setting_reads_is_named_with_the_one_it_resembles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("ASCLEPIUS_")]:
+        monkeypatch.delenv(name)
+    for name in ("ASCLEPIUS_METRIC_PORT", "ASCLEPIUS_OPENAI_API_KEY", "ASCLEPIUS_QWX", "asclepius_port"):
+        monkeypatch.setenv(name, "9")
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-5")
+    (tmp_path / ".env").write_text("ASCLEPIUS_MODLE=secret\nASCLEPIUS_MODELS=a\n")
+    said = {warning.split()[0]: warning for warning in Settings.warnings()}
+    assert said.keys() == {"ASCLEPIUS_METRIC_PORT", "ASCLEPIUS_OPENAI_API_KEY", "ASCLEPIUS_QWX", "ASCLEPIUS_MODLE"}
+    assert "did you mean ASCLEPIUS_METRICS_PORT?" in said["ASCLEPIUS_METRIC_PORT"]
+    assert "did you mean OPENAI_API_KEY?" in said["ASCLEPIUS_OPENAI_API_KEY"]
+    assert "did you mean ASCLEPIUS_MODEL?" in said["ASCLEPIUS_MODLE"]
+    assert "docs/settings.md" in said["ASCLEPIUS_QWX"]
+    assert "secret" not in str(said)
+
+
+@pytest.mark.parametrize("wrong", ["secret", "http://", "ftp://secret/v1"])
+def test_embeddings_that_are_neither_a_server_nor_a_model_are_refused(wrong: str) -> None:
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_EMBEDDINGS") as caught:
+        Settings(model={"embeddings": wrong}).check()
+    assert "secret" not in str(caught.value)
+
+
+def test_embeddings_of_a_server_and_of_a_directory_with_a_model_are_taken(tmp_path: Path) -> None:
+    Settings(model={"embeddings": "http://llm.example/v1"}).check()
+    (tmp_path / "model.onnx").touch()
+    with pytest.raises(ConfigurationError, match=r"tokenizer\.json"):
+        Settings(model={"embeddings": str(tmp_path)}).check()
+    (tmp_path / "tokenizer.json").touch()
+    Settings(model={"embeddings": str(tmp_path)}).check()
 
 
 def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, Field, ValidationError
 from chat_app.data_protection import file_lock, replace_private
 from chat_app.errors import ConfigurationError
 from chat_app.roles import Role
+from chat_app.settings import Settings
 from tools.types import Frozen
 
 Scope = Literal["read", "ask"]
@@ -77,7 +78,7 @@ class FollowedFile(Generic[M]):
         self._value = kind()
 
     def read(self) -> M:
-        """Return the content; an absent file is empty. Raises ``ConfigurationError`` for a damaged one."""
+        """Return the content; an absent file is empty. Raises ``ConfigurationError`` for one that cannot be read."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -89,6 +90,10 @@ class FollowedFile(Generic[M]):
                 self._value, self._seen = self._kind.model_validate_json(self.path.read_bytes()), seen
             except ValidationError:
                 raise ConfigurationError(f"{self.path} is damaged: restore it from a backup, or remove it.") from None
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{self.path} cannot be read ({error.strerror}): make it readable for the user who runs Asclepius."
+                ) from None
         return self._value
 
     def change(self, change: Callable[[M], M]) -> None:
@@ -105,6 +110,21 @@ def accounts_at(data_dir: Path) -> FollowedFile[Accounts]:
 def api_keys_at(data_dir: Path) -> FollowedFile[ApiKeys]:
     """Return the keys' file of a data directory."""
     return FollowedFile(data_dir / "api_keys.json", ApiKeys)
+
+
+def account_problems(settings: Settings) -> list[str]:
+    """Return why the users and keys that ``settings`` name cannot be read."""
+    data_dir, users = settings.storage.data_dir, settings.server.users
+    readers: list[Callable[[], object]] = [api_keys_at(data_dir).read]
+    if settings.server.auth == "password":
+        readers += [accounts_at(data_dir).read, lambda: parse_users(users.get_secret_value() if users else "")]
+    problems = []
+    for read in readers:
+        try:
+            read()
+        except ConfigurationError as error:
+            problems.append(str(error))
+    return problems
 
 
 def create_key(file: FollowedFile[ApiKeys], user: str, scope: Scope, days: int) -> str:
