@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_WIDEST: Final = 10_000
+"""Columns of a table that is read by a program."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -110,10 +113,14 @@ def shell_user(settings: Settings) -> str:
 
 
 def ask_password() -> str:
-    """Prompt for a password without showing it, and return its hash."""
+    """Prompt for a password without showing it, or read the first line of piped input, and return its hash."""
     from chat_app.interface.security.accounts import hash_password
 
-    return hash_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    if sys.stdin.isatty():
+        return hash_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    if not (password := sys.stdin.readline().rstrip("\r\n")):
+        fail("The input contains no password: write it as the first line, or run the command at a terminal.")
+    return hash_password(password)
 
 
 def fail(message: str) -> NoReturn:
@@ -137,7 +144,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under column titles."""
+    """Print rows under column titles; what is no terminal gets each row in one line."""
     from rich.console import Console
     from rich.table import Table
 
@@ -147,7 +154,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
-    Console(highlight=False, markup=False).print(table)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDEST
+    Console(highlight=False, markup=False, width=width).print(table)
 
 
 def opened(**sections: dict[str, Any]) -> AbstractAsyncContextManager[App]:

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from datetime import datetime, timedelta, timezone
 from getpass import getuser
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -301,6 +303,27 @@ def test_the_command_lists_and_verifies(tmp_path: Path) -> None:
     off = asclepius("audit", "list", data_dir=data_dir, ASCLEPIUS_AUDIT="off")
     assert (off.returncode, off.stdout) == (1, "")
     assert "ASCLEPIUS_AUDIT" in off.stderr
+
+
+def test_entries_are_readable_at_80_columns_and_one_line_each_in_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data_dir := tmp_path / "data").mkdir()
+    conversation, actor = str(uuid4()), "ada.lovelace@hospital.example"
+    given = {"conversation": conversation, "model": "asclepius-extractive", "detail": "guidelines remove none"}
+
+    async def write() -> None:
+        async with opened(f"sqlite:///{data_dir / 'history.sqlite3'}", tmp_path) as log:
+            await log.record("administration", actor, **given)  # type: ignore[arg-type]
+
+    asyncio.run(write())
+    monkeypatch.delenv("COLUMNS", raising=False)
+    shown = asclepius("audit", "list", "--actor", actor, data_dir=data_dir, COLUMNS="80").stdout
+    assert re.search(rf"^1 +\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d +administration +{actor}", shown, re.MULTILINE)
+    assert conversation in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    (_, piped) = asclepius("audit", "list", "--actor", actor, data_dir=data_dir).stdout.splitlines()
+    assert all(value in piped for value in given.values())
 
 
 @pytest.mark.parametrize(

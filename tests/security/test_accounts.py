@@ -20,6 +20,7 @@ from chat_app.interface.security.accounts import (
     create_key,
     find_key,
     hash_password,
+    verify_password,
 )
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asking, seen, socket_of
@@ -97,6 +98,15 @@ def test_commands_add_a_user_and_are_audited(page: ServedPage) -> None:
     assert "users passwd" in refused.stderr
     assert "users add carl, reader" in [entry["detail"] for entry in audited(page, "administration")]
     assert PASSWORD not in command(page, "audit", "export") + (page.data_dir / "users.json").read_text()
+
+
+def test_a_password_can_be_piped(tmp_path: Path) -> None:
+    done = asclepius("hash-password", data_dir=tmp_path / "data", stdin=f"{PASSWORD}\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert verify_password(PASSWORD, done.stdout.strip())
+    empty = asclepius("hash-password", data_dir=tmp_path / "data")
+    assert (empty.returncode, empty.stdout) == (1, "")
+    assert "The input contains no password" in empty.stderr
 
 
 def test_a_changed_password_ends_earlier_logins(page: ServedPage) -> None:

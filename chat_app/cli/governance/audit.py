@@ -14,7 +14,7 @@ from chat_app.cli import shell
 from chat_app.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from chat_app.audit import DatabaseAuditLog
+    from chat_app.audit import AuditEntry, DatabaseAuditLog
     from chat_app.audit.audit_table import AuditFilter
 
 app = typer.Typer(help="Verify, list and export the audit log.", no_args_is_help=True)
@@ -45,13 +45,13 @@ async def verify(json: shell.Json = False) -> None:
 async def list_entries(
     actor: Actor = "", action: Action = "", conversation: Conversation = "", since: Since = "", until: Until = ""
 ) -> None:
-    """List entries, oldest first."""
+    """List entries, oldest first, with times in UTC."""
     rows: list[tuple[object, ...]] = []
     wanted = _filter(actor, action, conversation, since, until)
     async with _opened() as log, aclosing(log.entries(wanted)) as found:
         async for e in found:
-            rows.append((e.seq, e.at, e.actor, e.address, e.action, e.conversation, e.model, e.detail))  # noqa: PERF401
-    shell.print_table(("entry", "at", "actor", "address", "action", "conversation", "model", "detail"), rows)
+            rows.append((e.seq, e.at[:19].replace("T", " "), e.action, _details(e)))  # noqa: PERF401
+    shell.print_table(("entry", "at", "action", "by whom, and what"), rows)
 
 
 @shell.command(app)
@@ -63,6 +63,13 @@ async def export(
     async with _opened() as log, aclosing(log.entries(wanted)) as found:
         async for entry in found:
             sys.stdout.write(entry.model_dump_json() + "\n")
+
+
+def _details(entry: AuditEntry) -> str:
+    """Return in one text what only some entries have, because a column for each is too narrow to read."""
+    named = (("from", entry.address), ("conversation", entry.conversation), ("model", entry.model))
+    parts = [entry.actor, *(f"{name} {value}" for name, value in named if value), entry.detail]
+    return "  ".join(filter(None, parts))
 
 
 def _filter(actor: str, action: str, conversation: str, since: str, until: str) -> AuditFilter:
