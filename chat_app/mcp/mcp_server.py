@@ -14,7 +14,7 @@ import orjson
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import McpError
-from pydantic import AnyUrl, Field, JsonValue
+from pydantic import AnyUrl, Field, JsonValue, ValidationError
 
 from chat_app import __version__
 from chat_app.audit import AuditLog
@@ -120,9 +120,12 @@ class PublishedContent:
         except orjson.JSONEncodeError:
             raise _error(types.INVALID_PARAMS, "A number or a text of the arguments cannot be read.") from None
         await self._audit.record("tool", user, detail=f"mcp {name}", text=body)
+        required = _required(definition.parameters)
+        if missing := [one for one in required if (arguments or {}).get(one) is None]:
+            return _failed(f"The tool needs {' and '.join(missing)}: call it again with a value for each.")
         output = await self._manager.execute(Function(call_id=uuid4().hex, name=own, arguments=body))
         if output.error is not None:
-            return types.CallToolResult(content=[types.TextContent(type="text", text=output.error)], isError=True)
+            return _failed(output.error)
         answer = ToolAnswer(result=output.output, passages=tuple(map(_cited, output.passages)))
         text = types.TextContent(type="text", text=answer.model_dump_json())
         return types.CallToolResult(content=[text], structuredContent=answer.model_dump(mode="json"))
@@ -189,6 +192,25 @@ def _handler(answer: Callable[[Any], Awaitable[types.Result]]) -> Callable[[Any]
             raise _error(types.INTERNAL_ERROR, "Something unexpected went wrong. The server's log says what.") from None
 
     return handle
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], isError=True)
+
+
+def malformed(body: bytes) -> types.JSONRPCError | None:
+    """Return the answer to a ``body`` that is no message of the protocol, without repeating it; else None."""
+    try:
+        types.JSONRPCMessage.model_validate_json(body)
+    except ValidationError as error:
+        if error.errors(include_input=False, include_url=False)[0]["type"] == "json_invalid":
+            code, message = types.PARSE_ERROR, "The body is not valid JSON."
+        else:
+            expected = "an object with `jsonrpc` 2.0, `id`, `method`, and `params` as an object"
+            code, message = types.INVALID_REQUEST, f"The body is no JSON-RPC message: send {expected}."
+        # The protocol has no messages without an id; the SDK's own answers have this one.
+        return types.JSONRPCError(jsonrpc="2.0", id="server-error", error=types.ErrorData(code=code, message=message))
+    return None
 
 
 def _error(code: int, message: str) -> McpError:

@@ -176,18 +176,24 @@ async def test_what_does_not_exist_is_refused_without_repeating_it(served: Serve
             await refusal(session, "read_passage", passage_id="jane-roe"),
             await refusal(session, "search_guidelines", question=QUESTION, limit="jane-roe"),
             await refusal(session, "search_guidelines", question=QUESTION, documents=["jane-roe"]),
+            await refusal(session, "search_guidelines", limit=2),
+            await refusal(session, "read_passage", passage_id=None),
         ]
         assert (await called(session, "search_drugs", drug_name="metformin"))["passages"], "the session goes on"
     assert "There is no such passage" in said[0]
     assert "limit" in said[1]
     assert "no such argument" in said[2], "parameters that the app sets are hidden"
+    assert "needs question" in said[3]
+    assert "needs passage_id" in said[4]
     assert "jane" not in " ".join(said)
 
 
 def test_the_address_takes_requests_of_its_own_pages_and_of_keys_alone(served: Served) -> None:
     key = {"Authorization": f"Bearer {key_of(served, 'demo')}"}
     with httpx.Client(base_url=served.url, headers=HEADERS, timeout=60) as client:
-        assert client.post("/mcp", json=INITIALIZE).status_code == 401
+        nobody = client.post("/mcp", json=INITIALIZE)
+        assert (nobody.status_code, nobody.headers["www-authenticate"]) == (401, "Bearer")
+        assert "asclepius keys create" in nobody.json()["detail"]
         assert client.post("/mcp", json=INITIALIZE, headers={"Authorization": "Bearer ask_x_y"}).status_code == 401
         foreign = {**key, "origin": "https://evil.example"}
         assert client.post("/mcp", json=INITIALIZE, headers=foreign).status_code == 403
@@ -195,6 +201,19 @@ def test_the_address_takes_requests_of_its_own_pages_and_of_keys_alone(served: S
         assert client.post("/mcp", json=INITIALIZE, headers=key).status_code == 200
         assert client.post("/mcp", content=b"x" * 1_000_001, headers=key).status_code == 413
         assert client.post("/mcp", content=b"{", headers=key).status_code == 400
+        for malformed in (
+            {"patient": "Jane Roe"},
+            [INITIALIZE],
+            {**INITIALIZE, "params": "Jane Roe"},
+            b'"Jane Roe',
+            b"\xff",
+        ):
+            given = {"content": malformed} if isinstance(malformed, bytes) else {"json": malformed}
+            answer = client.post("/mcp", headers=key, **given)  # type: ignore[arg-type]
+            assert answer.status_code == 400
+            assert types.JSONRPCError.model_validate_json(answer.content).error.message.startswith("The body is n")
+            assert "Roe" not in answer.text
+            assert "input" not in answer.text
         for method in ("GET", "DELETE", "PUT"):
             answer = client.request(method, "/mcp", headers=key)
             assert (answer.status_code, answer.headers["allow"]) == (405, "POST"), method
