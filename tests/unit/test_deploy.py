@@ -97,6 +97,26 @@ def test_what_compose_requires_is_in_its_example() -> None:
     assert required == set(re.findall(r"^(\w+)=''$", example, re.MULTILINE))
 
 
+def test_the_replicas_of_compose_believe_nginx_and_get_further_settings() -> None:
+    (network,) = COMPOSE["networks"]["front"]["ipam"]["config"]
+    for name in ("app-1", "app-2"):
+        replica = COMPOSE["services"][name]
+        assert replica["environment"]["ASCLEPIUS_TRUSTED_PROXIES"] == network["subnet"]
+        assert "front" in replica["networks"]
+        assert replica["env_file"] == [{"path": "asclepius.env", "required": False}]
+    assert COMPOSE["services"]["nginx"]["networks"] == ["front"]
+
+
+def test_the_chart_says_why_nobody_can_log_in() -> None:
+    helm = pytest.importorskip("helm_python", reason="`make test-deploy` installs Helm")
+    for proxies, said in (("", True), ("10.42.0.0/16", False)):
+        values = {"settings": {"ASCLEPIUS_TRUSTED_PROXIES": proxies}}
+        with helm.Chart.load(CHART) as chart:
+            texts = chart.render(values, name="ward", namespace="clinic")
+        notes = next(text for path, text in texts.items() if path.endswith("NOTES.txt"))
+        assert ("Nobody can log in" in notes) is said
+
+
 def test_what_compose_names_is_declared() -> None:
     services = COMPOSE["services"]
     for service in services.values():
