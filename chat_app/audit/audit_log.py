@@ -77,8 +77,7 @@ def file_sink(path: Path) -> AuditSink:
 
 def syslog_sink(address: str) -> AuditSink:
     """Return a function that sends lines to syslog: the path of a socket, or ``host:port`` over UDP."""
-    host, _, port = address.rpartition(":")
-    target = (host, int(port)) if host and port.isdigit() else address
+    target = _target(address)
 
     def send(line: str) -> None:
         handler = _Syslog(target, facility=SysLogHandler.LOG_AUTH)
@@ -92,14 +91,20 @@ def syslog_sink(address: str) -> AuditSink:
     return send
 
 
+def _target(address: str) -> tuple[str, int] | str:
+    host, _, port = address.rpartition(":")
+    return (host, int(port)) if host and port.isdigit() else address
+
+
 def sink_problems(file: Path | None, syslog: str | None) -> list[str]:
     """Return which sinks cannot be written to, without writing to them."""
     problems = []
     if file is not None and not _can_append(file):
         said = "cannot be written: create its folder, make it writable, or change ASCLEPIUS_AUDIT_FILE"
         problems.append(f"{file} {said}")
-    if syslog is not None and syslog.startswith("/") and not Path(syslog).is_socket():
-        problems.append(f"{syslog} is no socket: start the syslog service, or change ASCLEPIUS_AUDIT_SYSLOG")
+    if syslog is not None and isinstance(_target(syslog), str) and not Path(syslog).is_socket():
+        said = "is neither a socket nor host:port: start the syslog service, or change ASCLEPIUS_AUDIT_SYSLOG"
+        problems.append(f"{syslog} {said}")
     return problems
 
 

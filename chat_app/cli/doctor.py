@@ -13,7 +13,7 @@ import typer
 
 from chat_app.cli import shell
 from chat_app.embedded.redis_binary import has_fixes
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, ConfigurationError
 from chat_app.settings import Settings
 from tools.errors import ToolError
 from tools.types import Frozen
@@ -137,7 +137,7 @@ def _storage(settings: Settings) -> Checked:
     if not writable or not folder.is_dir():
         return [f"{folder} cannot be written: make it writable, or set ASCLEPIUS_DATA_DIR"], ""
     detail = f"{free / 1e9:,.1f} GB free in {folder}"
-    return [detail] if free < _LEAST_FREE_BYTES else [], detail
+    return [f"{detail}: free space, or set ASCLEPIUS_DATA_DIR"] if free < _LEAST_FREE_BYTES else [], detail
 
 
 async def _history(settings: Settings) -> Checked:
@@ -153,7 +153,10 @@ async def _history(settings: Settings) -> Checked:
     given, file = settings.storage.database_url, settings.storage.data_dir / "history.sqlite3"
     if given is None and not file.exists():
         return [], "made at the first start"
-    engine = database_engine(configured_url(settings))
+    try:
+        engine = database_engine(configured_url(settings))
+    except ConfigurationError as error:
+        return [str(error)], ""
     try:
         async with asyncio.timeout(_SECONDS):
             problems = await schema_problems(engine)

@@ -43,7 +43,7 @@ async def metrics_served(metrics: AppMetrics | None, settings: DiagnosticsSettin
     except OSError as error:
         raise ConfigurationError(
             f"Port {settings.metrics_port} on {settings.metrics_host} cannot be used ({error.strerror}): "
-            "set ASCLEPIUS_METRICS_PORT to a free one."
+            "set ASCLEPIUS_METRICS_PORT to a free one, and ASCLEPIUS_METRICS_HOST to an address of this machine."
         ) from None
     if settings.metrics_token is not None:
         server.set_app(_guarded(make_wsgi_app(metrics.registry), settings.metrics_token.get_secret_value()))

@@ -51,6 +51,13 @@ def load(kind: type[S], values: dict[str, Any] | None) -> S:
             f"{variable_name(kind, str(e['loc'][0]))}: {e['msg']}" for e in error.errors(include_input=False)
         )
         raise ConfigurationError(f"A setting is wrong. {problems}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = (
+            "is not encoded in UTF-8" if isinstance(error, UnicodeDecodeError) else f"is unreadable ({error.strerror})"
+        )
+        raise ConfigurationError(
+            f"The file .env in the working directory {why}: mend it, or start the app in another directory."
+        ) from None
 
 
 def variable_name(kind: type[BaseSettings], field: str) -> str:

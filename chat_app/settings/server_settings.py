@@ -46,7 +46,7 @@ class ServerSettings(BaseSettings):
     """Address under which browsers reach the page, such as https://asclepius.hospital.example. With https, cookies are
     sent over https only, and browsers are told to use nothing else."""
     auth_secret: SecretStr | None = Field(None, validation_alias="CHAINLIT_AUTH_SECRET")
-    """Secret that signs logins. Unset: one is made and kept in the data directory."""
+    """Secret that signs logins, of at least 32 characters. Unset: one is made and kept in the data directory."""
     allowed_origins: Names = ()
     """Further web origins, separated by commas, that may connect; the page's own always may."""
     uploaders: Names = ()

@@ -15,6 +15,8 @@ from chat_app.settings.operation_settings import DiagnosticsSettings, Governance
 from chat_app.settings.server_settings import OidcSettings, ServerSettings, is_loopback
 
 OFFLINE_MODEL = "asclepius-extractive"
+_LEAST_SECRET = 32
+"""Bytes of a key for HS256; source: RFC 7518, section 3.2."""
 
 
 class Settings:
@@ -81,6 +83,11 @@ class Settings:
         if server.auth == "password" and not has_users:
             raise ConfigurationError(
                 "ASCLEPIUS_AUTH=password needs users: run `asclepius users add NAME`, or set ASCLEPIUS_USERS."
+            )
+        if server.auth_secret is not None and len(server.auth_secret.get_secret_value().encode()) < _LEAST_SECRET:
+            raise ConfigurationError(
+                f"CHAINLIT_AUTH_SECRET is so short that logins could be forged: set at least {_LEAST_SECRET} random "
+                "characters, such as those of `openssl rand -hex 32`, or leave it unset."
             )
         if not all(map(_is_network, server.trusted_proxies)):
             raise ConfigurationError(

@@ -90,6 +90,7 @@ def test_copies_that_cannot_be_written_are_named_before_an_action_is_refused(tmp
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as syslog:
         syslog.bind(address := str(tmp_path / "log"))
         assert sink_problems(None, address) == []
+    assert "neither a socket nor host:port" in " ".join(sink_problems(None, "loghost"))
     assert "cannot be written" in " ".join(sink_problems(tmp_path, None)), "a directory takes no lines"
     file, missing = sink_problems(tmp_path / "missing" / "audit.jsonl", str(tmp_path / "no-socket"))
     assert "ASCLEPIUS_AUDIT_FILE" in file

@@ -312,6 +312,20 @@ def test_a_misspelt_setting_is_a_warning_of_doctor_and_of_the_app(tmp_path: Path
     assert "ASCLEPIUS_PROT is no setting and has no effect: did you mean ASCLEPIUS_PORT?" in served.stderr
 
 
+def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    served = asclepius("serve", "--port", "0", data_dir=tmp_path / "data")
+    assert (served.returncode, served.stderr.count("\n")) == (1, 1)
+    assert f"The data directory {tmp_path / 'data'} cannot be written" in served.stderr
+
+
+def test_doctor_goes_on_after_a_wrong_address_of_the_database(tmp_path: Path) -> None:
+    done = asclepius("doctor", data_dir=tmp_path / "data", DATABASE_URL="mysql://db/asclepius")
+    assert done.returncode == 1
+    assert "FAIL history     DATABASE_URL must begin with" in done.stdout
+    assert "services" in done.stdout
+
+
 @pytest.mark.parametrize("first", [0, 65_535])
 def test_every_worker_needs_a_port_for_its_metrics(first: int, tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:

@@ -82,6 +82,13 @@ def test_a_dot_env_file_is_read(tmp_path: Path) -> None:
     assert Settings().server.port == 8123
 
 
+def test_a_dot_env_file_that_is_not_utf_8_is_named_without_its_content(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"OPENAI_API_KEY=secret\xe9\n")
+    with pytest.raises(ConfigurationError, match=r"\.env in the working directory is not encoded in UTF-8") as caught:
+        Settings()
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
 def test_the_demo_user_is_refused_beyond_loopback(host: str) -> None:
     """Row 40."""
@@ -97,6 +104,13 @@ def test_the_demo_user_is_fine_on_loopback(host: str) -> None:
 def test_password_login_without_users_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="ASCLEPIUS_USERS"):
         Settings(server={"auth": "password"}).check()
+
+
+def test_a_secret_with_which_logins_could_be_forged_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="CHAINLIT_AUTH_SECRET") as caught:
+        Settings(server={"auth_secret": "hunter2" * 4}).check()
+    assert "hunter2" not in str(caught.value)
+    Settings(server={"auth_secret": "x" * 32}).check()
 
 
 def test_any_origin_is_refused() -> None:

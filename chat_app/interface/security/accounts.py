@@ -81,7 +81,7 @@ class FollowedFile(Generic[M]):
         """Return the content; an absent file is empty. Raises ``ConfigurationError`` for one that cannot be read."""
         try:
             found = self.path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._seen, self._value = None, self._kind()
             return self._value
         seen = (found.st_mtime_ns, found.st_ino)
