@@ -336,7 +336,12 @@ async def test_printed_the_answer_stands_alone_in_black_on_white(
         await page.goto(fake.url)
         await ask(page, QUESTION)
         await answered(page)
+        await ask(page, "nothing on metfromin")
+        await answered(page, count=2)
+        tries = page.get_by_text("You can try:")
+        await expect(tries).to_be_visible()
         await page.emulate_media(media="print")
+        await expect(tries).to_be_hidden()
         await expect(page.locator(".asc-references")).to_be_visible()
         for hidden in ("#header", "#message-composer", ".asc-foot button", ".positive-feedback-off", ".edit-message"):
             await expect(page.locator(hidden).first).to_be_hidden()
