@@ -57,6 +57,7 @@
     }
     closeSidebar();
     returnFromMenu();
+    returnFromDialog();
     // Landmarks and a heading, and no stop at the area that takes dropped files.
     document.querySelector('.peer [data-sidebar="sidebar"]')?.setAttribute('role', 'navigation');
     for (const area of document.querySelectorAll('div[role="presentation"][tabindex="0"]')) area.setAttribute('tabindex', '-1');
@@ -125,6 +126,18 @@
     document.addEventListener(kind, (event) => {
       if (event.isTrusted && opener && !document.querySelector('[role="menu"]')) opener = null;
     }, true);
+  }
+
+  // A field of a dialog takes the focus before the dialog can keep who had it, so that closing it drops the focus.
+  let before = null;
+  let inDialog = false;
+  document.addEventListener('focusin', ({ target }) => {
+    if (target.closest('#root, #asc-panel')) before = target;
+  });
+  function returnFromDialog() {
+    const open = document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]') !== null;
+    if (inDialog && !open && document.activeElement === document.body && before?.isConnected) before.focus();
+    inDialog = open;
   }
 
   // The rename dialog is not a form, so Enter would do nothing.

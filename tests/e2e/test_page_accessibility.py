@@ -236,6 +236,23 @@ async def test_a_menu_closed_by_keyboard_gives_the_focus_back(browser: Browser, 
         await expect(entry).to_be_focused()
 
 
+async def test_a_closed_dialog_gives_the_focus_back(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "dialog-focus") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        question, settings = page.locator("#chat-input"), page.locator("#chat-settings-open-modal")
+        rating = page.get_by_role("button", name="Not helpful")
+        for opener, key in ((settings, "Enter"), (question, "Control+k"), (rating, "Enter")):
+            await opener.press(key)
+            await page.get_by_role("dialog").wait_for()
+            await page.evaluate(SETTLED)
+            await page.keyboard.press("Escape")
+            await page.get_by_role("dialog").wait_for(state="detached")
+            await expect(opener).to_be_focused()
+
+
 async def test_less_motion_forced_colours_and_a_zoomed_page_are_respected(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "media") as context:
         page = await context.new_page()
