@@ -81,6 +81,8 @@ async def test_a_conversation_can_be_renamed_searched_and_deleted(browser: Brows
         await page.get_by_placeholder("Search conversations").fill("zebra answer")
         await expect(page.get_by_role("option").first).to_contain_text("Zebra talk")
         await expect(page.get_by_role("option").first).to_contain_text(re.compile(r"[A-Z][a-z]+ \d{1,2}, \d{4} · "))
+        await page.get_by_placeholder("Search conversations").fill("no such words")
+        await expect(page.get_by_role("dialog")).to_contain_text("No conversations found")
         await page.keyboard.press("Escape")
         await renamed.hover()
         await renamed.locator("#thread-options").click()
