@@ -1,6 +1,6 @@
 // Answers equal requests of Chainlit's page with one request: it fetches the code of the references for each answer, and
 // the list of conversations several times while it loads. Sends the requests that it begins with, each after the answer
-// to the one before, all at once while its script is compiled.
+// to the one before, all at once while its script is compiled. Keeps the page while the server can't be reached.
 (() => {
   'use strict';
 
@@ -58,10 +58,23 @@
     }
   }
 
+  // Chainlit takes any failed request for the user as signed out, and leaves the conversation for the login. Only a
+  // refusal means that; otherwise the user is who it was.
+  let user = null;
+  async function userOf(...request) {
+    const answer = await answerTo(...request).catch((error) => {
+      if (!user) throw error;
+      return null;
+    });
+    if (answer?.ok) user = answer.clone();
+    return user && !(answer && [401, 403].includes(answer.status)) ? user.clone() : answer;
+  }
+
   // When each listed conversation began, by its id: Chainlit gets the times and does not show them.
   const begun = (window.asclepiusBegun = new Map());
   window.fetch = async (...request) => {
-    const answer = await answerTo(...request);
+    const isUser = String(request[0]).endsWith(`${window.asclepiusRoot}/user`);
+    const answer = await (isUser ? userOf : answerTo)(...request);
     if (String(request[0]).endsWith('/project/threads') && answer.ok) {
       const list = await answer.clone().json();
       for (const thread of list.data || []) begun.set(thread.id, new Date(thread.createdAt));

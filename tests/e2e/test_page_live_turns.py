@@ -142,6 +142,30 @@ async def test_a_network_blip_leaves_no_gap(browser: Browser, fake: ServedPage) 
         assert await _numbers(page) == list(range(1, 161))
 
 
+async def _ask_for_the_user(page: Page) -> None:
+    """Make Chainlit ask for the user again: it does when it gets the focus, at most every five seconds."""
+    await page.wait_for_timeout(5_500)
+    async with page.expect_request("**/user"):
+        await page.evaluate("window.dispatchEvent(new Event('focus'))")
+
+
+async def test_a_reader_stays_in_the_conversation_while_the_server_is_away(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "away") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "say: still here")
+        await answered(page)
+        address = page.url
+        for away in (lambda route: route.abort(), lambda route: route.fulfill(status=502)):
+            await context.route("**/user", away)
+            await _ask_for_the_user(page)
+            await page.wait_for_timeout(500)
+            assert page.url == address
+            await expect(page.get_by_text("still here").last).to_be_visible()
+        await context.route("**/user", lambda route: route.fulfill(status=401, json={"detail": "signed out"}))
+        async with page.expect_event("framenavigated", lambda frame: frame.url.endswith("/login")):
+            await _ask_for_the_user(page)
+
+
 async def test_an_answer_whose_server_is_killed_goes_on_at_the_other_replica_without_a_reload(
     browser: Browser, redis_url: str, tmp_path: Path
 ) -> None:
