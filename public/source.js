@@ -47,7 +47,10 @@
       settle('shown');
       seek();
       const below = mark ? image.getBoundingClientRect().top + mark[1] * image.clientHeight + MARK_ROOM - edge() : 0;
-      if (below > 0) box.closest('#asc-panel').scrollTop += below;
+      const panel = box.closest('#asc-panel');
+      // The marked words of the passage stay in view.
+      const words = panel?.querySelector('mark.asc-here')?.getBoundingClientRect().top - MARK_ROOM * 2;
+      if (below > 0) panel.scrollTop += Number.isNaN(words) ? below : Math.min(below, Math.max(words, 0));
     });
     return {
       box,

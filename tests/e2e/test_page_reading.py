@@ -121,6 +121,18 @@ async def test_the_list_stays_open_when_a_conversation_is_opened_and_the_tab_is_
         await expect(page.locator(LIST)).to_have_attribute("data-state", "collapsed")
 
 
+async def test_on_a_zoomed_page_a_citation_opens_at_the_cited_words(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "zoomed-source") as context:
+        page = await context.new_page()
+        await page.set_viewport_size({"width": 640, "height": 256})
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        await page.locator("a[href^='#cite-']").first.click()
+        await page.locator(".asc-page-box[data-state='shown']").wait_for()
+        await expect(page.locator("mark.asc-here").first).to_be_in_viewport(timeout=3_000)
+
+
 async def test_a_page_ends_where_the_document_does_and_is_shown_at_its_mark(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "pages") as context:
         page = await context.new_page()
