@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 TRANSCRIPT_MESSAGES = 40
 """The newest messages of a conversation that a server gets which does not store it."""
+_NO_ANSWER = "(no answer)"
 _TITLE_CHARS = 60
 
 NOT_SAVED = Notice(
@@ -239,4 +240,5 @@ def _keep(conversation_id: str | None) -> str:
 
 
 def _input_items(messages: Sequence[Message]) -> tuple[dict[str, Any], ...]:
-    return tuple(input_message(message.role, message.content) for message in messages if message.content)
+    """Return the messages as input items; an empty answer is named, so that two questions do not become one."""
+    return tuple(input_message(message.role, message.content or _NO_ANSWER) for message in messages)
