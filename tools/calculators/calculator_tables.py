@@ -171,7 +171,11 @@ class Calculator(Frozen):
             workings=computed.workings,
             bands=bands,
             interpretation=self._interpretation(computed, bands, inputs) if bands and self.interpretation else "",
-            notes=(*self._open_criteria(inputs), *map(translate, (*unstated, *self.notes))),
+            notes=(
+                *filter(None, [computed.left_out]),
+                *self._open_criteria(inputs),
+                *map(translate, (*unstated, *self.notes)),
+            ),
         )
 
     def _interpretation(self, computed: Computed, bands: tuple[Band, ...], inputs: Mapping[str, Value]) -> str:
@@ -180,7 +184,7 @@ class Calculator(Frozen):
         found = [one for one in bands if decided and value >= one.low]
         if found:
             return translate(self.interpretation, band=found[-1].text)
-        return translate(self.no_band, low=f"{bands[0].low:g}")
+        return "" if computed.left_out else translate(self.no_band, low=f"{bands[0].low:g}")
 
     def _points(self, inputs: Mapping[str, Value]) -> Computed:
         """Add up the points; raise ``InputNeeded`` when none of the criteria that may stay unknown was stated."""

@@ -7,9 +7,9 @@ each of the listed results, unrounded.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from math import log, sqrt
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Optional
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from tools.calculators.quantities import DATA, InputNeeded, Quantity
 from tools.calculators.wording import translate
@@ -24,6 +24,8 @@ class Computed(NamedTuple):
 
     values: tuple[float | None, ...]
     workings: tuple[str, ...] = ()
+    left_out: str = ""
+    """What was stated but is not in the values, which are then lower limits."""
 
 
 def egfr(age: float, sex: Sex, creatinine: float) -> Computed:
@@ -102,22 +104,13 @@ def meld3(
     return Computed((sum(value for _, value in terms),), tuple(f"{name}: {value:+.2f}" for name, value in terms))
 
 
-Opioid = Literal[
-    "codeine",
-    "fentanyl",
-    "fentanyl transdermal",
-    "hydrocodone",
-    "hydromorphone",
-    "methadone",
-    "morphine",
-    "oxycodone",
-    "oxymorphone",
-    "tapentadol",
-    "tramadol",
-]
 _PATCH: Final = "fentanyl transdermal"
 _OPIOIDS: Final = json.loads((DATA / "opioids.json").read_bytes())
-"""The names of the opioids, and their factors to morphine."""
+"""The names of the opioids and routes, and the factors to morphine by mouth or from the fentanyl patch."""
+_DRUGS: Final = (*_OPIOIDS["factors"], *_OPIOIDS["without_factor"])
+_ROUTES: Final = tuple(_OPIOIDS["routes"])
+_ONE_OF: Any = Literal
+_OR_NULL: Any = Optional
 
 
 class OpioidAmount(Quantity[Literal["mg", "µg/h"]]):
@@ -134,29 +127,50 @@ class Frequency(Quantity[Literal["times a day"]]):
     PLAUSIBLE = (0.1, 24)
 
 
-class OpioidDose(Frozen):
-    """One opioid that is taken regularly."""
+OpioidDose = create_model(
+    "OpioidDose",
+    __base__=Frozen,
+    __doc__="One opioid that is taken regularly.",
+    drug=(_ONE_OF[_DRUGS], Field(description=_OPIOIDS["description"])),
+    route=(_OR_NULL[_ONE_OF[_ROUTES]], Field(default=None, description=_OPIOIDS["route"])),
+    dose=(_OR_NULL[OpioidAmount], Field(description="The amount of one dose, or the rate of a patch.")),
+    frequency=(_OR_NULL[Frequency], Field(description="How often the dose is taken; null for a patch.")),
+)
 
-    drug: Opioid = Field(description=_OPIOIDS["description"])
-    dose: OpioidAmount | None = Field(description="The amount of one dose, or the rate of a patch.")
-    frequency: Frequency | None = Field(description="How often the dose is taken; null for a patch.")
 
-
-def opioid_mme(opioids: Sequence[OpioidDose]) -> Computed:
-    """Return the morphine milligram equivalents of a day."""
+def opioid_mme(opioids: Sequence[Any]) -> Computed:
+    """Return the morphine milligram equivalents of a day, without opioids and routes that have no factor."""
     if not opioids:
         raise InputNeeded(translate("Give each opioid with the amount of one dose and how often it is taken."))
     workings: list[str] = []
     total = 0.0
+    patch = ("fentanyl", "transdermal")
+    opioids = [one.model_copy(update={"drug": _PATCH}) if (one.drug, one.route) == patch else one for one in opioids]
+    unconverted = [f"{translate(one.drug)} ({translate(reason)})" for one in opioids if (reason := _no_factor(one))]
+    items = ", ".join(unconverted)
+    told = "Not converted: {items}. CDC 2022 states factors only for doses by mouth and for the fentanyl patch."
+    left_out = translate(told, items=items) if items else ""
+    if len(unconverted) == len(opioids):
+        raise InputNeeded(left_out)
     for opioid in opioids:
+        if _no_factor(opioid):
+            continue
         amount, text = _daily(opioid)
         factor = _OPIOIDS["factors"][opioid.drug]
         total += amount * factor
         workings.append(f"{translate(opioid.drug)}: {text} × {factor:g} = {amount * factor:g} MME")
-    return Computed((total,), tuple(workings))
+    return Computed((total,), tuple(workings), left_out)
 
 
-def _daily(opioid: OpioidDose) -> tuple[float, str]:
+def _no_factor(opioid: Any) -> str:
+    """Return why no factor fits the opioid: another route, or that there is none; "" for one that is converted."""
+    if opioid.route not in {None, "transdermal" if opioid.drug == _PATCH else "oral"}:
+        return str(opioid.route)
+    # Fentanyl without a route may be a patch.
+    return "" if opioid.drug in {*_OPIOIDS["factors"], "fentanyl"} else "no factor"
+
+
+def _daily(opioid: Any) -> tuple[float, str]:
     """Return the daily amount in mg, or the rate of a patch in µg/h, and how it was worked out."""
     dose = opioid.dose
     if opioid.drug not in _OPIOIDS["factors"]:
