@@ -1,5 +1,6 @@
 """Doses of tablets and combinations, unusual spellings, and follow-ups that ask for another calculation."""
 
+import json
 from typing import Any
 
 import pytest
@@ -40,6 +41,60 @@ def test_the_dose_of_a_prescription(question: str, total: str) -> None:
     assert f"Total {total}.0 MME/day" in calculated(question)["opioid_mme"]
 
 
+@pytest.mark.parametrize(
+    ("doses", "total"),
+    [
+        ("Oxycodon 5 mg 1-1-1", "22.5"),
+        ("Tramadol 50 mg 2-0-2-0", "40.0"),
+        ("Morphin 30 mg ½-0-½", "30.0"),
+        ("Morphin 10 mg 1-0-2", "30.0"),
+        ("Hydromorphon 4 mg 3x1", "60.0"),
+        ("Morphin 20 mg morgens, mittags und abends", "60.0"),
+        ("codeine 60 mg nocte", "9.0"),
+        ("morphine 20 mg in the morning and at bedtime", "40.0"),
+    ],
+)
+def test_the_doses_of_a_scheme(doses: str, total: str) -> None:
+    assert f"Total {total} MME/day" in calculated(f"MME {doses}")["opioid_mme"]
+
+
+@pytest.mark.parametrize(
+    "doses",
+    ["Oxycodon 20 mg morgens und 10 mg abends", "morgens 20 mg, abends 10 mg Oxycodon", "Oxycodon 20-0-10 mg"],
+)
+def test_different_doses_of_a_day_are_asked_about(doses: str) -> None:
+    assert "Give the dose of oxycodone" in calculated(f"MME {doses}")["opioid_mme"]
+
+
+@pytest.mark.parametrize(
+    ("doses", "unconverted"),
+    [
+        ("morphine 10 mg IV q4h", "morphine (parenteral)"),
+        ("i.v. hydromorphone 2 mg q4h", "hydromorphone (parenteral)"),
+        ("Morphin 10 mg subkutan 6x tgl", "morphine (parenteral)"),
+        ("morphine 10 mg PO/IV q4h", "morphine (parenteral)"),
+        ("intrathecal morphine 1 mg daily", "morphine (intrathecal)"),
+        ("oxycodone 10 mg rectally bid", "oxycodone (rectal)"),
+        ("fentanyl 200 mcg lozenge", "fentanyl (buccal)"),
+        ("Tilidin 50 mg 2x tgl", "tilidine (no factor)"),
+    ],
+)
+def test_a_dose_without_a_factor_is_named_and_not_in_the_total(doses: str, unconverted: str) -> None:
+    output = json.loads(calculated(f"MME {doses}, tapentadol 50 mg bid")["opioid_mme"])
+    assert output["result"] == "Total 40.0 MME/day"
+    assert f"Not converted: {unconverted}." in output["notes"]
+    assert "interpretation" not in output, "the whole dose may be above the first band"
+
+
+def test_without_any_factor_there_is_no_total() -> None:
+    assert json.loads(calculated("MME hydromorphone 2 mg IV q4h")["opioid_mme"]).keys() == {"needs"}
+
+
+@pytest.mark.parametrize("doses", ["10 mg PO bid", "10 mg bid and IV ceftriaxone 2 g daily"])
+def test_the_route_of_the_dose_by_mouth_or_of_another_medicine(doses: str) -> None:
+    assert "Total 30.0 MME/day" in calculated(f"MME oxycodone {doses}")["opioid_mme"]
+
+
 @pytest.mark.parametrize("dose", ["5 mg 1-2 tabs q4h", "5 mg, one or two tablets q4h", "10/5 mg bid"])
 def test_a_dose_that_may_be_another_is_asked_for(dose: str) -> None:
     assert "Give the dose of oxycodone" in calculated(f"MME oxycodone {dose}")["opioid_mme"]
@@ -77,6 +132,17 @@ def test_metres_with_the_m_as_decimal_point() -> None:
         ("GI bleed stopped", {"bleeding": True}),
         ("stroke ruled out, alcohol", {"stroke": False, "alcohol": True}),
         ("possible stroke, alcohol", {"alcohol": True}),
+        ("minor nose bleed, alcohol", {"alcohol": True}),
+        ("minor stroke, alcohol", {"stroke": True, "alcohol": True}),
+        ("social drinker, stroke", {"stroke": True}),
+        ("stroke, fully resolved", {"stroke": True}),
+        ("cirrhosis resolved after transplantation, stroke", {"stroke": True}),
+        ("leichte Blutung, Schlaganfall", {"stroke": True}),
+        ("stroke? alcohol yes", {"alcohol": True}),
+        ("alcohol, ?stroke", {"alcohol": True}),
+        ("stroke (?), alcohol", {"alcohol": True}),
+        ("stroke? no, alcohol? yes", {"stroke": False, "alcohol": True}),
+        ("stroke, alcohol?", {"stroke": True, "alcohol": True}),
     ],
 )
 def test_a_medicine_that_was_stopped_and_a_doubtful_criterion(told: str, taken: dict[str, Any]) -> None:
@@ -151,3 +217,16 @@ def test_criteria_are_read_by_their_own_definition() -> None:
 )
 def test_what_is_not_taken_over(question: str, calls: list[tuple[str, Any]]) -> None:
     assert read(_crcl(), Exchange(question)) == calls
+
+
+@pytest.mark.parametrize(
+    "creatinine", ["1.2/1.4 mg/dl", "1.2 and 1.4 mg/dl", "140/120 µmol/l", "1,2 bzw. 1,4 mg/dl", "1.2 mg/dl; 1.4 mg/dl"]
+)
+def test_two_values_without_an_order_are_asked_about(creatinine: str) -> None:
+    assert "Serum creatinine" in json.loads(calculated(f"eGFR 67 y woman, creatinine {creatinine}")["egfr"])["needs"]
+
+
+def test_one_value_in_two_units_and_a_pressure_are_one() -> None:
+    assert "eGFR 45 ml" in calculated("eGFR 67 y woman, creatinine 1.3 mg/dl / 115 µmol/l")["egfr"]
+    assert "CURB-65 1 of 5" in calculated("CURB-65 40 J, orientiert, AF 20, RR 85/70, Harnstoff 5 mmol/l")["curb65"]
+    assert "Body weight" in json.loads(calculated("BMI 70/72 kg, 175 cm")["bmi"])["needs"]

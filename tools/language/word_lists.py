@@ -18,7 +18,9 @@ WordList = Literal[
     "qualifiers",
     "stop",
 ]
-WordEntries = Literal["british_spellings", "clinical_abbreviations", "eponyms", "library", "units", "word_forms"]
+WordEntries = Literal[
+    "british_spellings", "clinical_abbreviations", "eponyms", "finding_qualifiers", "library", "units", "word_forms"
+]
 
 
 @cache

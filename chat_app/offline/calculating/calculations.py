@@ -12,9 +12,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from chat_app.offline.calculating.bare_numbers import read_bare_number
-from chat_app.offline.calculating.calculator_reading import ASKS, DeclaredCalculator, Span, StatedInputs
+from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, Span, StatedInputs
+from chat_app.offline.calculating.findings import ASKS
 from chat_app.offline.calculating.item_lists import alters_list, changed_lists
-from chat_app.offline.calculating.measurements import is_quantity, lone_value, plain
+from chat_app.offline.calculating.measurements import is_quantity, is_similar, lone_value, plain
 from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
@@ -26,8 +27,6 @@ _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|
 _AND: Final = re.compile(r"(?:[ ,;/&+()]|\b(?:and|or|plus|also|the|scores?|und|oder|auch|der|die|das|y|o)\b)*")
 """Text between the names of two calculators that are both wanted."""
 _LONGEST_FOLLOW_UP: Final = 12
-_SIMILAR: Final = 5
-"""Maximum ratio of a corrected value to the one before; 1.4 and 120 are in different units."""
 _MOST_OTHER_WORDS: Final = 2
 """Maximum number of words beside the items of a follow-up to a list, which may be longer."""
 
@@ -166,8 +165,7 @@ def _in_unit_of(before: object, value: Any) -> Any:
     old = fields_of(before)
     if "value" not in old or fields_of(value).get("unit", old) is not None:
         return value
-    is_similar = max(old["value"], value["value"]) <= _SIMILAR * min(old["value"], value["value"])
-    return {**value, "unit": old["unit"]} if is_similar else value
+    return {**value, "unit": old["unit"]} if is_similar(old["value"], value["value"]) else value
 
 
 def _reply(calculator: DeclaredCalculator, before: Json, asked: str, text: str) -> Json:

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, names_medicine, only_option
+from chat_app.offline.calculating.findings import (
+    ASKS,
+    aliases,
+    blanked,
+    by_option,
+    finding,
+    names_medicine,
+    only_option,
+)
 from chat_app.offline.calculating.measurements import (
     NUMBER,
     Measured,
@@ -31,11 +39,6 @@ _EITHER: Final = "give this or"
 """Marks the description of an input that can replace another one."""
 WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
 CALCULATION: Final = re.compile(r"\b(?:calculat(?:ion|or)|berechnung|rechner|cálculo)\b")
-ASKS: Final = re.compile(
-    r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
-    r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
-)
-"""A word that may ask for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
 TO_VALUE: Final = r"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?"
 _PER_DAY: Final = r"(?: 1 times a day)?"
 """Follows the name of a daily amount, such as "morphine equivalents per day", after ``plain``."""
@@ -47,7 +50,7 @@ _MOST_WITH_ONE: Final = 3
 """The same if one needed input is missing and at most one is given."""
 _SEVERAL_CRITERIA: Final = 3
 _SAME: Final = 1.02
-"""Maximum ratio of two statements of one value, such as 80 kg and 176 lb."""
+"""Maximum ratio of two statements of one value in two units, such as 80 kg and 176 lb."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _NAME_BEFORE: Final = re.compile(r"[^\W\d_]{3,}(?: (?:of|is|was|von|ist))?(?: ?[:=])? ?$")
 _PER_VOLUME: Final = ("/dl", "/l")
@@ -212,8 +215,9 @@ class DeclaredCalculator:
         rest = blanked(text, self._without_inputs(text))
         self._read_quantities(self.properties, rest, reading)
         for name, schema in self.properties.items():
+            value: Any = None
             if isinstance(schema.get("enum"), list):
-                value: Any = only_option(schema, rest)
+                value = only_option(schema, rest)
             elif schema["type"] == "boolean":
                 value = finding(schema, rest)
             elif schema["type"] == "array":
@@ -221,8 +225,6 @@ class DeclaredCalculator:
                 if value:
                     reading.spans += self._spans(rest, self._fields(schema).values())
                     reading.spans += [match.span() for match in TABLETS.finditer(rest)]
-            else:
-                continue
             if value is not None:
                 reading.given[name] = value
         if _NO_OTHERS.search(rest):
@@ -274,8 +276,8 @@ class DeclaredCalculator:
         for option, words in by_option(fields[choice], text) if choice else ():
             part = StatedInputs(self)
             self._read_quantities(fields, with_whole_doses(words), part)
-            read = {name: part.given.get(name) for name in fields}
-            found.append({**read, choice: option})
+            part.given |= {name: only_option(one, words, last=True) for name, one in fields.items() if "enum" in one}
+            found.append({**{name: part.given.get(name) for name in fields}, choice: option})
         return found
 
 
@@ -284,15 +286,15 @@ def _keep(reading: StatedInputs, name: str, stated: Sequence[Measured]) -> None:
     free = [one for one in stated if not any(start < one.end and one.start < end for start, end in reading.spans)]
     reading.spans += [(one.start, one.end) for one in free]
     found = [one for one in free if not one.is_other]
-    usual = next((one.unit for one in found if one.unit), "")
-    amounts = [one.value * UNITS.get((one.unit or usual).casefold(), ("", 1.0))[1] for one in found]
-    if found and max(amounts) <= min(amounts) * _SAME:
+    units = [one.unit for one in found if one.unit]
+    amounts = [one.value * UNITS.get((one.unit or "".join(units[:1])).casefold(), ("", 1.0))[1] for one in found]
+    if found and max(amounts) <= min(amounts) * (_SAME if len(set(units)) > 1 else 1):
         reading.given[name] = {"value": found[0].value, "unit": found[0].unit}
     elif found:
         reading.unclear.add(name)
 
 
 def _has_value(value: Any) -> bool:
-    """Return whether every item of a list has a measured value; True for an input that is not a list."""
-    parts = value if isinstance(value, list) else []
-    return all(any(isinstance(each, dict) for each in one.values()) for one in parts)
+    """Return whether more than its name is known of every item of a list, and a measured value of one."""
+    items = [[each for each in one.values() if each is not None] for one in value] if isinstance(value, list) else []
+    return not items or (min(map(len, items)) > 1 and any(isinstance(each, dict) for one in items for each in one))

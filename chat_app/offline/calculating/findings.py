@@ -8,20 +8,38 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from chat_app.offline.calculating.measurements import has_no_topic
 from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
 from chat_app.offline.wire.errors import Json
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases as known_aliases
 from tools.language.figures import UNITS, fold, placed_figures, placed_rates
 from tools.language.named_lists import any_of, listed
+from tools.language.word_lists import word_entries
 
 _NO_FINDING: Final = re.compile(
     r"[ -](?:allerg\w+|intoleran\w+|unverträglichkeit|risk|risks|score|prevention|prophylaxis)\b"
 )
-_NO_PATIENT: Final = re.compile(
-    r"\b(?:risk of|risk for|prevent|suspected|possible|probable|allergic to|rule out|r/o|to exclude"
-    r"|verdacht auf|v\. ?a\.)(?: an?| the)? $"
+_RESOLVED: Final = "resolved"
+_UNSURE: Final = "unsure"
+_BESIDE: Final = r"(?: (?:is|was|has|have|been|now|fully|completely|type|typ|mellitus|ist|war|wurde|\d)){0,3}"
+_QUALIFIERS: Final = {
+    key: re.compile(
+        rf"(?<!\bno )(?<!\bnot )(?<!\bon )(?<!\bnicht )(?:{words})(?: an?| the{gap})? ?\0"
+        rf"|\0{_BESIDE}(?:,? |: ?| ?\()(?:{words})(?=[,.;:?!)]|$| (?:after|since|with|and|formerly|nach|seit|und)\b)"
+    )
+    for key, phrases in word_entries("finding_qualifiers").items()
+    if (words := any_of(map(str.strip, phrases.split(","))))
+    for gap in ["" if key in {_UNSURE, _RESOLVED} else r"| [^\W\d_]{4,}"]
+}
+"""Patterns for what changes a finding, whose place is a NUL character, by what they contradict."""
+_QUERY: Final = re.compile(r"(?:^|[ ,;:(/])\?\0|\0 ?(?:\(\?\)|\? ?[,;)/])|\0 ?\? (?P<next>[^\W\d_]+)")
+"""A question mark at a finding; one before a word may also end a sentence."""
+ASKS: Final = re.compile(
+    r"\b(?:what|which|when|where|why|who|whom|how|do|does|is|are|can|should|w[aeo]s|welche\w*|wann|warum|wer|wem|wen|wie"
+    r"|wozu|ab|vs|versus|ist|sind|soll\w*|kann|darf|qué|cuál\w*|cuándo|cómo)\b"
 )
+"""A word that may ask for more than the result: "what CHA2DS2-VASc needs anticoagulation"."""
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(
     r"\b(?:no|not|nor|without|w/o|denies|denied|never|nil|free of|negative for|ohne|kein\w*|nicht|nie|niemals|weder)\b"
@@ -31,6 +49,7 @@ _MINUS: Final = re.compile(r"(?<![\w\-–−])[-–−]$")
 _PLUS: Final = re.compile(r"(?<!\w)\+[a-z]")
 """A plus before another finding, which tells a minus ("-HTN +DM") from the dash of a list."""
 _CLAUSE: Final = re.compile(r"[.;:?!]|\bw/(?!o\b)|\b(?:but|with|(?<!never )(?<!not )(?<!n't )(?:has|had)|aber|mit)\b")
+_CLAUSE_START: Final = re.compile(r"[.;:!] |\? ")
 _DENIED_AFTER: Final = re.compile(
     r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
     r"| ?[:=]? ?(?:none|absent|neg|negativ|negative|nein)\b"
@@ -76,8 +95,8 @@ def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text
 
 
-def only_option(schema: Json, text: str) -> Any:
-    """Return the option that ``text`` names; None if it names several.
+def only_option(schema: Json, text: str, *, last: bool = False) -> Any:
+    """Return the option that ``text`` names; of several none, or with ``last`` the last in the order of the schema.
 
     Pronouns count only if there is no noun, and letters only if there is neither.
     """
@@ -89,7 +108,7 @@ def only_option(schema: Json, text: str) -> Any:
             if (some := [name for name in names if _rank(name) == rank]) and re.search(any_of(some), rest)
         ]
         if named:
-            return named[0] if len(named) == 1 else None
+            return named[-1] if last or len(named) == 1 else None
     return None
 
 
@@ -116,9 +135,14 @@ def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
 def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
     """Return each option that ``text`` names, with the words that belong to it."""
     found: list[tuple[str, str]] = []
+    first = ""
     for part in _PARTS.split(text):
         mentions = _mentions(schema, part)
+        if not mentions and names_medicine(part):
+            continue
         if not mentions:
+            # "Mornings 20 mg and evenings 10 mg oxycodone".
+            first += f"{part} " if not found and _AMOUNT.search(part) else ""
             found[-1:] = [(option, f"{words} {part}") for option, words in found[-1:]]
             continue
         amounts = [_AMOUNT_OF.search(part, 0, start) for start, _, _ in mentions]
@@ -129,6 +153,7 @@ def by_option(schema: Json, text: str) -> list[tuple[str, str]]:
         found += [
             (option, part[cut:end]) for cut, end, (_, _, option) in zip([0, *cuts[1:]], ends, mentions, strict=True)
         ]
+        found[:1], first = [(option, first + words) for option, words in found[:1]], ""
     return found
 
 
@@ -136,7 +161,12 @@ def _mentions(schema: Json, part: str) -> list[tuple[int, int, str]]:
     """Return the start, end and option of each mention; names in a row for one option, without figures, are one."""
     # A gap in a name has words only: "fentanyl 25 µg/h patch".
     worded = _AMOUNT.sub(lambda amount: "x" * len(amount[0]), part)
-    spans = [(one.span(), option) for option, names in _names_of(schema) for one in re.finditer(any_of(names), worded)]
+    spans = [
+        (one.span(), option)
+        for option, names in _names_of(schema)
+        for one in re.finditer(any_of(names), worded)
+        if not _DENIED_AFTER.match(worded, one.end())
+    ]
     found: list[tuple[int, int, str]] = []
     for (start, end), option in sorted(spans, key=lambda one: (one[0][0], -one[0][1])):
         if found and start < found[-1][1]:
@@ -169,8 +199,19 @@ def _stated(text: str, names: Sequence[str], definition: str = "") -> list[bool]
         for match in name.finditer(text)
         if not _NO_FINDING.match(text, match.end())
         and not OF_RELATIVE.match(text, match.end())
-        and not _NO_PATIENT.search(text[: match.start()])
+        and not _is_qualified(text, match.start(), match.end(), definition)
     ]
+
+
+def _is_qualified(text: str, start: int, end: int, definition: str) -> bool:
+    """Return whether words or a question mark beside the finding make it another one than ``definition``, or unsure."""
+    before = _CLAUSE_START.split(text[:start])[-1]
+    beside = f"{_PARTS.split(before)[-1]}\0{text[end:]}"
+    query = _QUERY.search(beside)
+    if query and not (query["next"] and (ASKS.search(before) or has_no_topic(query["next"]))):
+        return True
+    applies = {_UNSURE, *re.findall(r"\w+", definition), *([] if "previous" in definition else [_RESOLVED])}
+    return any(key in applies and pattern.search(beside) for key, pattern in _QUALIFIERS.items())
 
 
 def _misses_bound(text: str, mention: re.Match[str], definition: str) -> bool:

@@ -34,7 +34,9 @@ def changed_lists(calculator: DeclaredCalculator, before: Json, text: str) -> Js
         stated = calculator.items(schema, blanked(text, spans))
         kept = [item for item in before[name] if item[choice] not in gone]
         is_joined = bool(stated and _JOINED.search(text) and not calculator.mentions(text))
-        lacking = [item[choice] for item in kept if None in item.values()] or [item[choice] for item in kept]
+        measured = [field for field, part in fields.items() if "enum" not in part]
+        lacking = [item[choice] for item in kept if any(item.get(field) is None for field in measured)]
+        lacking = lacking or [item[choice] for item in kept]
         if not (stated or gone) and len(lacking) == 1 and not calculator.other_words(text):
             stated = [
                 one for one in calculator.items(schema, f"{lacking[0]} {text}") if any(map(fields_of, one.values()))

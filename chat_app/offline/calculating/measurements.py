@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from chat_app.offline.calculating.prescribed_doses import with_rates
 from chat_app.offline.calculating.relatives import without_relatives
 from chat_app.offline.wire.errors import Json
 from tools.language.figures import (
@@ -84,6 +85,12 @@ _LATER: Final = re.compile(
     r"(?=(?: ?[a-zµ/%]+)? (?:today|now|currently|heute|jetzt|aktuell)\b)"
 )
 """The same with the time behind it: ``0.9 last month, 1.6 today``."""
+_BESIDE: Final = re.compile(rf" ?(?:[/&;]|\b(?:and|und|bzw\.?|respectively)(?!\w)) ?(?P<number>{DECIMAL})(?![\d/])")
+"""The same without an order in time: ``1.2/1.4``. A number that is not similar is another input: ``Na/K 138/4.1``."""
+_SIMILAR: Final = 5
+"""Maximum ratio of two statements of one input in the same unit; 1.4 and 120 are in different units."""
+_ANSWERED: Final = re.compile(r" ?\? ?(?=(?:yes|no|ja|nein)\b ?(?:[,;.)/]|$|[^ ]+ ?\?))")
+"""The question mark of ``HTN? yes, DM? no``."""
 _OTHER_KIND: Final = re.compile(
     r"\b(?:urine|urinary|ionised|ionized|direct|conjugated|ideal|target|goal|birth|baseline|previous|urin|ziel"
     r"|ausgangs|vorheriges|ionisiertes|direktes)[ -]$"
@@ -125,15 +132,17 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     ``measured``, the names of measurements, is not an age either.
     """
     words = fold_phrase(text).translate(_SEX_SIGNS)
+    words = _ANSWERED.sub(": ", words)
     words = _DURATION.sub(_in_weeks, _CORRECTING.sub("", with_decimal_points(words)))
     words = _PREVIOUS.sub("previous", _FORMERLY.sub("formerly", without_relatives(words)))
-    words = _TIMES_AMOUNT.sub(r"\2 \1 times a day", words)
+    words = with_rates(_TIMES_AMOUNT.sub(r"\2 \1 times a day", words))
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _METRES.sub(r"\1.\2 m", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
-    words = _SIDE.sub(lambda found: "systolic" if found["high"] else "diastolic", _PRESSURE.sub(_pressure, words))
     name = re.compile(rf"(?:{any_of(measured)})[+\-−]?{_FILLERS}$") if measured else None
+    words = _PRESSURE.sub(lambda found: found[0] if _is_of_other(found, name) else _pressure(found), words)
+    words = _SIDE.sub(lambda found: "systolic" if found["high"] else "diastolic", words)
     others = [_EJECTION_FRACTION, *([name] if name else [])]
     words = _BEFORE_SIDE.sub(
         lambda found: (
@@ -176,6 +185,12 @@ def _with_unmarked_age(words: str, measured: Sequence[str]) -> str:
     return words
 
 
+def _is_of_other(pressure: re.Match[str], name: re.Pattern[str] | None) -> bool:
+    """Return whether ``name``, of a measurement that is no blood pressure, is before the two numbers; "RR" may be."""
+    found = name.search(pressure.string, 0, pressure.start()) if name else None
+    return found is not None and not found[0].startswith(("sy", "sbp", "rr"))
+
+
 def _pressure(found: re.Match[str]) -> str:
     high, low = int(found[1]), int(found[2])
     return f"systolic {high} mmhg diastolic {low} mmhg" if 300 >= high > low >= 20 else found[0]
@@ -189,19 +204,30 @@ def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> lis
         if match["unit"] is None and _OTHER_UNIT.match(text, match.end()):
             continue
         found.append(_measured(match, units)._replace(is_other=bool(_OTHER_KIND.search(text[: match.start()]))))
-        then = _THEN.match(text, match.end()) or _LATER.match(text, match.end())
-        if then and (re.match(unit, text[then.end() :]) or not AFTER_OTHER.match(text, then.end())):
-            found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
+        then = next(filter(None, (one.match(text, match.end()) for one in (_THEN, _LATER, _BESIDE))), None)
+        if then is None:
+            continue
+        own = re.match(unit, text[then.end() :])
+        second = Measured(float(then["number"]), own and _unit_of(own["unit"], units), then.start("number"), then.end())
+        same_unit = not (own and found[-1].unit) or second.unit == found[-1].unit
+        if then.re is _BESIDE and not (same_unit and is_similar(second.value, found[-1].value)):
+            continue
+        if own or not AFTER_OTHER.match(text, then.end()):
+            found.append(second)
     before = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
     return found or ([_measured(before, units)] if before else [])
 
 
 def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
     """Return every number before one of ``units``, and the lower one of a range."""
-    low = rf"(?:(?P<low>{NUMBER}) ?(?:-|–|to|bis) ?)?"
-    matches = list(re.finditer(rf"{low}(?P<number>{NUMBER}) ?-?{_any_unit(units)}", text))
+    low = rf"(?:(?P<low>{NUMBER}) ?(?:-|–|/|to|or|bis|oder|bzw\.?) ?|(?<![\w./]))"
+    matches = list(re.finditer(rf"{low}(?P<number>{DECIMAL}) ?-?{_any_unit(units)}", text))
     found = [_measured(match, units) for match in matches]
-    lower = [one._replace(value=float(match["low"])) for one, match in zip(found, matches, strict=True) if match["low"]]
+    lower = [
+        one._replace(value=float(match["low"]), start=match.start("low"), end=match.end("low"))
+        for one, match in zip(found, matches, strict=True)
+        if match["low"]
+    ]
     return [*found, *lower]
 
 
@@ -222,6 +248,11 @@ def _is_aside(word: str) -> bool:
 def is_time(text: str, at: int) -> bool:
     """Return whether a unit of time follows the number that ends ``at``."""
     return _TIME.match(text, at) is not None
+
+
+def is_similar(one: float, other: float) -> bool:
+    """Return whether both may be statements of one input in the same unit."""
+    return max(one, other) <= _SIMILAR * min(one, other)
 
 
 def is_quantity(schema: object) -> bool:

@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from chat_app.offline.calculating.calculator_reading import ASKS, CALCULATION, TO_VALUE, WANTED
+from chat_app.offline.calculating.calculator_reading import CALCULATION, TO_VALUE, WANTED
+from chat_app.offline.calculating.findings import ASKS
 from chat_app.offline.calculating.measurements import is_time
 from tools.language.named_lists import any_of
 from tools.language.word_lists import word_lines
