@@ -49,7 +49,8 @@ _MINUS: Final = re.compile(r"(?<![\w\-–−])[-–−]$")
 _PLUS: Final = re.compile(r"(?<!\w)\+[a-z]")
 """A plus before another finding, which tells a minus ("-HTN +DM") from the dash of a list."""
 _CLAUSE: Final = re.compile(r"[.;:?!]|\bw/(?!o\b)|\b(?:but|with|(?<!never )(?<!not )(?<!n't )(?:has|had)|aber|mit)\b")
-_CLAUSE_START: Final = re.compile(r"[.;:!] |\? ")
+_CLAUSE_START: Final = re.compile(r"(?<=\w\w\w)\. |[;:!] |\? ")
+"""A full stop behind fewer letters is of an abbreviation: "V. a."."""
 _DENIED_AFTER: Final = re.compile(
     r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
     r"| ?[:=]? ?(?:none|absent|neg|negativ|negative|nein)\b"
