@@ -571,3 +571,42 @@ def test_what_another_cited_passage_holds_is_no_figure_of_another_row() -> None:
 )
 def test_amounts_rates_and_inhibitors_in_other_units_and_words(statement: str, text: str, reason: list[str]) -> None:
     assert reasons(statement, text) == reason
+
+
+PARALLEL = (
+    "A missed dose of apixaban or edoxaban is taken on the same day; a missed dose of dabigatran is skipped when the "
+    "next dose is due in less than 6 hours. Dabigatran depends most on the kidney (about 80 %) and apixaban least "
+    "(about 27 %). Ketoconazole, itraconazole and ritonavir raise apixaban concentrations; apixaban 5 mg twice daily "
+    "is halved, and apixaban is avoided when the dose is already 2.5 mg twice daily. Warfarin is contraindicated in "
+    "active bleeding of any kind and should be avoided in any suspected bleeding, in pregnancy and in frequent falls."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("A missed dose of edoxaban is skipped if the next is due in less than 6 hours.", ["wording"]),
+        ("A missed dose of dabigatran is skipped if the next is due in less than 6 hours.", []),
+        ("Ketoconazole, itraconazole and ritonavir lower apixaban concentrations.", ["wording"]),
+        ("Ketoconazole, itraconazole and ritonavir raise apixaban concentrations.", []),
+        ("Apixaban relies most on the kidney (about 80 %) and dabigatran least (about 27 %).", ["wording"]),
+        ("Dabigatran relies most on the kidney (about 80 %) and apixaban least (about 27 %).", []),
+        ("Warfarin can be used with caution in active bleeding.", ["wording"]),
+    ],
+)
+def test_a_word_is_not_replaced_by_another_of_its_kind(statement: str, reason: list[str]) -> None:
+    assert reasons(statement, PARALLEL) == reason
+
+
+@pytest.mark.parametrize("cells", ["\t{}\t{}\t{}", "| {} | {} | {} |"])
+def test_a_figure_is_that_of_the_column_that_is_named(cells: str) -> None:
+    rows = [("Test", "Adults", "Children"), ("Peak flow variability", "> 10 %", "> 13 %"), ("Fall", "> 20 %", "> 12 %")]
+    text = "Table 1. Tests\n\n" + "\n".join(cells.format(*row).strip() for row in rows)
+    assert not reasons("In children, peak flow variability is above 13 %.", text)
+    assert reasons("In adults, peak flow variability is above 13 %.", text) == ["number"]
+
+
+def test_another_row_is_meant_too_where_a_word_of_it_alone_is_said() -> None:
+    text = "Drug\tDose\tUse\nRamipril\t5 mg\tfailure\nLosartan\t50 mg\tcough\nValsartan\t80 mg\tinfarction"
+    assert not reasons("Ramipril is given at 5 mg; in cough the dose is 50 mg.", text)
+    assert reasons("Ramipril is given at 50 mg.", text) == ["number"]

@@ -25,7 +25,7 @@ _NEGATORS: Final = re.compile(
 _NO_NEGATION: Final = re.compile(
     r"\b(?:(?:with|for) (?:or|and|and/or) (?:without|against)(?: (?!no|not|never|cannot)[\w-]+){0,8}"
     r"|whether or not|not only|neither(?=.* nor )|no(?:t)? (?:more|less|later|earlier|fewer|longer|higher|lower) than"
-    r"|not (?:above|below|over|under|(?:to )?exceed(?:ing)?)"
+    r"|not (?:above|before|below|over|under|(?:to )?exceed(?:ing)?)"
     r"|(?:not|never) (?:be |been )?"
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
@@ -52,6 +52,8 @@ _ALLOWS: Final = re.compile(
     r"\bconsider(?:ed|ation)?\b|\b(?:may|might|could|can)(?: also)? be \w+(?:ed|en|t)\b"
     r"|\b(?:is|are|be|seems?) (?:reasonable|optional|an option)\b|\boptional(?:ly)?\b"
 )
+_CAUTION: Final = re.compile(r"\bcaution", re.IGNORECASE)
+_FORBIDS: Final = re.compile(r"\b(?:contraindicated|must not|should not|do not)\b", re.IGNORECASE)
 _ADVISES: Final = re.compile(r"\b(?:should|ought to|recommend\w*|need\w*)\b")
 
 
@@ -134,7 +136,7 @@ def opposites(statement: str, source: str) -> frozenset[str]:
     more, less = said - found, found - said
     if not (more and less):
         return frozenset()
-    sides = [{side: word for word in words for side in _contrasts().get(word, ())} for words in (more, less)]
+    sides = [{side: word for word in words for side in contrasts().get(word, ())} for words in (more, less)]
     here, there = ({line: {side for each, side in part if each == line} for line, _ in part} for part in sides)
     lines = {line for line, named in here.items() if line in there and named.isdisjoint(there[line])}
     contrasted = {word for (line, _), word in sides[0].items() if line in lines}
@@ -157,7 +159,7 @@ def _turned(word: str) -> tuple[str, ...]:
 
 
 @cache
-def _contrasts() -> Mapping[str, Sequence[tuple[int, int]]]:
+def contrasts() -> Mapping[str, Sequence[tuple[int, int]]]:
     """Return for each word its contrasts, as the number of the line in the list and the word's side in it."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for number, line in enumerate(word_lines("opposites")):
@@ -167,12 +169,22 @@ def _contrasts() -> Mapping[str, Sequence[tuple[int, int]]]:
     return found
 
 
+def is_contrast(word: str, found: frozenset[str], said: frozenset[str]) -> bool:
+    """Return whether ``found`` has an opposite of ``word`` that is not ``said``, and no word of its own side."""
+    own = contrasts()[word]
+    there = {side: other for other in found for side in contrasts().get(other, ())}
+    lines = {line for line, _ in own}
+    return there.keys().isdisjoint(own) and any(line in lines and there[line, side] not in said for line, side in there)
+
+
 def differs_in_obligation(statement: str, sources: Sequence[str]) -> bool:
     """Return whether one side demands what the other only allows; False if a sentence has a negation."""
     binding = _binding(statement)
-    if binding is None or any(map(negations, (statement, *sources))):
-        return False
-    return all(_binding(one) is (not binding) for one in sources)
+    if any(map(negations, (_NO_NEGATION.sub(" ", one.casefold()) for one in (statement, *sources)))):
+        return _CAUTION.search(statement) is not None and all(
+            _FORBIDS.search(one) and not _CAUTION.search(one) for one in sources
+        )
+    return binding is not None and all(_binding(one) is (not binding) for one in sources)
 
 
 def _binding(text: str) -> bool | None:

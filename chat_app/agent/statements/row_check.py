@@ -11,17 +11,34 @@ from typing import Final, NamedTuple
 
 from chat_app.agent.statements.polarity import negations
 from chat_app.events import SupportReason
-from tools.language.figures import Figure, equals, figures
+from tools.language.figures import COUNTS, Figure, equals, figures
 from tools.language.quotable_units import Table, Unit, term_set, units
 
 _ALTERNATIVES: Final = re.compile(r",|;|\bor\b|\band\b")
+_PART: Final = re.compile(r";|\b(?:and|or|then|with)\b")
 
 
 class _TableRows(NamedTuple):
-    """A table of a passage: the cells of its rows, and the text around them."""
+    """The cells of a table's rows, the text around it, and the terms of its headers, all and those of one alone."""
 
     rows: tuple[tuple[str, ...], ...]
     around: str
+    header: tuple[frozenset[str], ...]
+    heads: tuple[frozenset[str], ...]
+
+    def in_other_column(self, part: str, own: Iterable[tuple[str, ...]]) -> Iterator[str]:
+        """Yield the figures of ``part`` if it names columns, but has only figures of like columns not named."""
+        terms, said = term_set(part), figures(part)
+        named = {place for place, head in enumerate(self.header) if place and self.heads[place] and head <= terms}
+        cells = [(place, figures(cell, words=True)) for row in own for place, cell in enumerate(row[: len(self.heads)])]
+        if any(_holds(found, figure) for figure in said for place, found in cells if place in named):
+            return
+        for figure in said if named else ():
+            there = {place for place, found in cells if _holds(found, figure)}
+            kinds = {place: {one.unit for one in found} for place, found in cells}
+            apart = all(place and self.heads[place].isdisjoint(terms) for place in there)
+            if there and apart and all(kinds.get(one) == kinds[two] for one in named for two in there):
+                yield str(figure)
 
     def named_in(self, terms: frozenset[str]) -> list[tuple[str, ...]]:
         """Return the rows whose first cell is in ``terms``, or else those with a unique part of it in ``terms``."""
@@ -51,11 +68,28 @@ def _tables(passage: str) -> tuple[_TableRows, ...]:
 
 def _table(heads: Table, rows: Iterable[Unit], everything: Sequence[Unit]) -> _TableRows:
     beside = (unit.text for unit in everything if unit.table != heads)
-    return _TableRows(tuple(row.cells for row in rows), ". ".join((_above(heads), *beside)))
+    of_columns = [term_set(head) for head in heads.header]
+    count = Counter(term for head in of_columns for term in head)
+    unique = tuple(frozenset(term for term in head if count[term] == 1) for head in of_columns)
+    return _TableRows(tuple(row.cells for row in rows), ". ".join((_above(heads), *beside)), tuple(of_columns), unique)
 
 
 def _above(table: Table) -> str:
     return f"{table.caption}. {'. '.join(table.header)}"
+
+
+@lru_cache(maxsize=512)
+def cells_of_rows(passage: str) -> dict[str, tuple[str, ...]]:
+    """Return for each row of ``passage`` its cells with their label, its cells with their header, and the caption."""
+    return {
+        row.text: (
+            *(f"{row.cells[0]} {cell}" for cell in row.cells[1:]),
+            *(f"{head} {cell}" for head, cell in zip(row.table.header, row.cells, strict=False)),
+            row.table.caption,
+        )
+        for row in (units(passage) if "\t" in passage else ())
+        if row.table and row.cells
+    }
 
 
 @lru_cache(maxsize=512)
@@ -73,18 +107,24 @@ def misplaced(
     A statement is about the rows whose first cell it names. ``names`` returns the names of medicines in a text;
     ``beside`` is the text of the other passages that the statement cites.
     """
-    said = term_set(statement)
+    counts = {str(COUNTS[word]) for word in statement.casefold().split() if word in COUNTS}
+    said = term_set(statement) | counts
     for table in _tables(passage):
         own = table.named_in(said)
         if not own:
             continue
-        others = ". ".join(cell for row in table.rows if row not in own for cell in row)
+        held = Counter(term for row in table.rows for term in term_set(" ".join(row)))
+        meant = {term for term in said if held[term] == 1 and not term.isdigit()}
+        foreign = [". ".join(row) for row in table.rows if row not in own]
+        others = ". ".join(row for row in foreign if meant.isdisjoint(term_set(row)))
         here = ". ".join((table.around, beside, *(cell for row in own for cell in row)))
         stated, elsewhere = figures(here, words=True), figures(others, words=True)
         for figure in figures(statement):
             if _holds(elsewhere, figure) and not _holds(stated, figure):
                 yield "number", str(figure)
-        for name in (names(statement) & names(others)) - names(here):
+        for part in _PART.split(statement):
+            yield from (("number", figure) for figure in table.in_other_column(part, own))
+        for name in (names(statement) & names(". ".join(foreign))) - names(here):
             yield "name", name
 
 

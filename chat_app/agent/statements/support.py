@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
 from chat_app.agent.statements.bindings import SourceUnit, exchanged, misbound
+from chat_app.agent.statements.passage_markup import passage_text, plain
 from chat_app.agent.statements.polarity import differs_in_obligation, polarity, reverses
-from chat_app.agent.statements.row_check import misplaced, rows_below_negation
+from chat_app.agent.statements.replaced_words import clauses, crossed, parts, replaced
+from chat_app.agent.statements.row_check import cells_of_rows, misplaced, rows_below_negation
 from chat_app.events import SupportReason
 from tools.language.figures import Figure, compare, equals, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
+from tools.language.quotable_units import term_set
 from tools.language.sentences import sentences
-from tools.language.terms import clean, stem, term, terms
+from tools.language.terms import stem, term, terms
 from tools.language.vocabulary.common_words import rareness
 from tools.language.vocabulary.text_language import language_of
 from tools.types import Passage
@@ -29,8 +32,6 @@ from tools.types import Passage
 Ingredients = Callable[[str], frozenset[str]]
 """The ingredients of the medicine that a word names; empty for any other word."""
 _REASONS: Final[dict[str, SupportReason]] = {"number": "number", "unit": "unit", "bound": "negation"}
-_MARKUP: Final = re.compile(r"\*\*|__|`|(?<!\\)\||\u2063|\\(?=[\[\]|])")
-_MAY_MARK: Final = re.compile(r"[*_`|\\\u2063]")
 _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _START_LETTERS: Final = 3
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
@@ -41,6 +42,7 @@ _ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|shoul
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in a sentence from which the statement repeats it."""
 _RESEMBLES: Final = 0.6
+_NEAREST: Final = 3
 _FEWEST_TERMS: Final = 4
 _UNRELATED: Final = 0.25
 _SHORT: Final = 2
@@ -60,9 +62,10 @@ class _Source:
     """A passage with its figures, terms and words, which include those of its title and headings."""
 
     def __init__(self, text: str, context: str) -> None:
+        self.rows = cells_of_rows(text)
         parts = [(part, _LEAD.sub("", part)) for part in sentences(text)]
-        plain = (_plain(said) for _, said in parts)
-        self.units = tuple(SourceUnit(part, frozenset(terms(part))) for part in plain)
+        texts = (plain(said) for _, said in parts)
+        self.units = tuple(SourceUnit(part, frozenset(terms(part))) for part in texts)
         leads = (part.removesuffix(said) for part, said in parts if said != part)
         self._texts = (*(unit.text for unit in self.units), " . ".join((*leads, context)))
 
@@ -73,6 +76,10 @@ class _Source:
     @cached_property
     def terms(self) -> frozenset[str]:
         return frozenset(terms(self._texts[-1])).union(*(unit.terms for unit in self.units))
+
+    @cached_property
+    def clauses(self) -> tuple[SourceUnit, ...]:
+        return tuple(one for unit in self.units for one in ((unit,) if unit.text in self.rows else clauses(unit)))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -87,31 +94,57 @@ class _Aligned:
         self.text, self.sources = statement, sources
         self.terms = frozenset(terms(statement))
         self.units = [unit for source in sources for unit in source.units]
-        shares = [len(self.terms & unit.terms) / max(len(self.terms), 1) for unit in self.units]
+        self.rows = {row: cells for source in sources for row, cells in source.rows.items()}
+        shares = [len(self.terms & self._read(unit)) / max(len(self.terms), 1) for unit in self.units]
         best = max(shares, default=0.0)
         least = max(_RESEMBLES, best - 0.05)
         self.alike = [unit for unit, share in zip(self.units, shares, strict=True) if share >= least]
+        ranked = sorted(zip(shares, self.units, strict=True), key=lambda one: -one[0])
+        self.nearest = self.alike or [unit for _, unit in ranked[:_NEAREST]]
         self.repeated = self.alike if best >= _VERBATIM and len(self.terms) >= _FEWEST_TERMS else []
+
+    def _read(self, unit: SourceUnit) -> frozenset[str]:
+        return unit.terms.union(*map(term_set, self.rows[unit.text])) if unit.text in self.rows else unit.terms
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.terms for source in self.sources))
 
 
 def unsupported(
     statement: str, passages: Sequence[Passage], ingredients: Ingredients | None = None
 ) -> tuple[Problem, ...]:
     """Return the problems of ``statement``; empty if ``passages`` support it."""
-    plain = _plain(_LEAD.sub("", statement))
-    is_english = _ENGLISH.search(plain) is not None or language_of(plain) == "en"
-    texts = [_text(passage) for passage in passages]
+    said = plain(_LEAD.sub("", statement))
+    is_english = _ENGLISH.search(said) is not None or language_of(said) == "en"
+    texts = [passage_text(passage) for passage in passages]
     if not is_english:
-        plain, *texts = map(with_decimal_points, (plain, *texts))
+        said, *texts = map(with_decimal_points, (said, *texts))
     contexts = [f"{passage.title}. {passage.version}. {passage.section}" for passage in passages]
-    aligned = _Aligned(plain, list(map(_source, texts, contexts)))
-    if any(unit.text == plain for unit in aligned.units) or not passages or len(aligned.terms) < 2:
+    aligned = _Aligned(said, list(map(_source, texts, contexts)))
+    if any(unit.text == said for unit in aligned.units) or not passages or len(aligned.terms) < 2:
         return ()
     found = [*_figures(aligned), *_names(aligned, ingredients)]
     if not found:
-        moved = misbound(plain, aligned.alike, aligned.units) or exchanged(plain, aligned.alike, aligned.units)
-        found = [Problem("number", one) for one in moved] or _misplaced_in_tables(plain, texts, ingredients)
-    return tuple(_with_wording(aligned, found, texts) if is_english else found)
+        moved = misbound(said, aligned.alike, aligned.units) or exchanged(said, aligned.alike, aligned.units)
+        found = [Problem("number", one) for one in moved] or _misplaced_in_tables(said, texts, ingredients)
+    if is_english:
+        found = _with_wording(aligned, found, texts) or _rearranged(aligned, ingredients)
+    return tuple(found)
+
+
+def _rearranged(aligned: _Aligned, ingredients: Ingredients | None) -> list[Problem]:
+    """Return the words that replace, or change places with, others of their kind."""
+
+    @cache
+    def names(text: str) -> frozenset[str]:
+        found = _medicines(_WORD.findall(text.casefold()), ingredients)
+        return frozenset(map(term, (each for word, parts in found.items() for each in parts or (word,))))
+
+    source = [clause for each in aligned.sources for clause in each.clauses]
+    nearest = (aligned.rows.get(unit.text) or parts(unit.text) for unit in aligned.nearest)
+    moved = [*replaced(aligned.text, source, aligned.known, names), crossed(aligned.text, nearest, names)]
+    return [Problem("wording", aligned.text)] if any(moved) else []
 
 
 def _with_wording(aligned: _Aligned, found: list[Problem], texts: Sequence[str]) -> list[Problem]:
@@ -130,18 +163,8 @@ def _with_wording(aligned: _Aligned, found: list[Problem], texts: Sequence[str])
         moved = _misplaced(aligned) if aligned.repeated else []
         other = all(exchanges(aligned.text, one) for one in alike) or differs_in_obligation(aligned.text, alike)
         return [*moved, Problem("wording", aligned.text)] if other else moved
-    known = frozenset[str]().union(*(source.terms for source in aligned.sources))
-    unrelated = len(aligned.terms & known) < _UNRELATED * len(aligned.terms)
+    unrelated = len(aligned.terms & aligned.known) < _UNRELATED * len(aligned.terms)
     return [Problem("wording", aligned.text)] if unrelated and len(aligned.terms) >= _FEWEST_TERMS else []
-
-
-def _text(passage: Passage) -> str:
-    """Return the text of ``passage``, with each line of a calculation as a paragraph."""
-    return passage.text.replace("\n", "\n\n") if passage.kind == "calculation" else passage.text
-
-
-def _plain(text: str) -> str:
-    return clean(_MARKUP.sub(" ", text) if _MAY_MARK.search(text) else text)
 
 
 _source = lru_cache(maxsize=512)(_Source)
