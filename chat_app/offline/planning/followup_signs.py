@@ -191,6 +191,13 @@ def is_everyday(question: str) -> bool:
     return all(map(_is_ordinary_in_other_form, re.findall(r"[^\W\d_]{2,}", question.lower())))
 
 
+def asks_anew(question: str) -> bool:
+    """Return whether ``question`` begins as one, and names a medicine or a disease besides other words."""
+    words = re.findall(r"[^\W\d_]{2,}", question.lower())
+    named = not CONTEXT.isdisjoint(words) or label_terms().names_any(question) or any(map(known_name, words))
+    return named and _INTERROGATIVE.match(question) is not None and length(question) > MOST_EMPTY_TERMS
+
+
 def names_subject(question: str) -> bool:
     """Return whether ``question`` may name a subject of its own: it has several words, or an uncommon one.
 

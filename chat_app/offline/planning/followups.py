@@ -20,6 +20,7 @@ from chat_app.offline.planning.followup_signs import (
     LEAD,
     MOST_EMPTY_TERMS,
     PREPOSITION,
+    asks_anew,
     asks_dose,
     asks_part,
     form_words,
@@ -129,7 +130,8 @@ def readings_of(
 ) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both if it may be meant either way.
 
-    A longer one is read as it is first, then on the ``subject``. One that names no subject is no question of its own.
+    A longer one, or one that names a medicine or disease, is read as it is first, then on the ``subject``. One that
+    names no subject is no question of its own.
     ``compared`` are the medicines of the follow-ups so far.
     """
     if library_question(question):
@@ -139,9 +141,11 @@ def readings_of(
     known, own = known_medicines(before, evidence), is_whole(question)
     goes_on = refers_back(question) or asks_part(question)
     if before and (goes_on or (not own and is_short(question))):
-        more = _of_disease(question, before)
-        more += [question] if names_subject(question) and not goes_on else []
-        return tuple(dict.fromkeys((_completed(question, before, known), *_of_subject(question, subject), *more)))
+        on_subject = (*_of_subject(question, subject), *_of_disease(question, before))
+        on_before = (_completed(question, before, known), *on_subject)
+        if goes_on or not names_subject(question):
+            return tuple(dict.fromkeys(on_before))
+        return tuple(dict.fromkeys((question, *on_before) if asks_anew(question) else (*on_before, question)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
 
