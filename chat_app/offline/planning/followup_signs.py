@@ -192,10 +192,16 @@ def is_everyday(question: str) -> bool:
 
 
 def asks_anew(question: str) -> bool:
-    """Return whether ``question`` begins as one, and names a medicine or a disease besides other words."""
+    """Return whether ``question`` asks about a medicine that it names, or begins as a question about a disease.
+
+    One that names a group of patients may only narrow the question before.
+    """
     words = re.findall(r"[^\W\d_]{2,}", question.lower())
-    named = not CONTEXT.isdisjoint(words) or label_terms().names_any(question) or any(map(known_name, words))
-    return named and _INTERROGATIVE.match(question) is not None and length(question) > MOST_EMPTY_TERMS
+    medicine = label_terms().names_any(question) or any(map(known_name, words))
+    if not medicine and (CONTEXT.isdisjoint(words) or _INTERROGATIVE.match(question) is None):
+        return False
+    asks = "?" in question or _ASKING.search(question) is not None
+    return asks and length(question) > MOST_EMPTY_TERMS and not populations_in(question)
 
 
 def names_subject(question: str) -> bool:
