@@ -1393,14 +1393,16 @@ def test_a_question_that_names_its_own_subject_is_no_follow_up(second: str, alon
     "second",
     [
         "What strengths of metformin are available?",
-        "Welche Stärken von Metformin gibt es?",
-        "Who needs anticoagulation in atrial fibrillation with metformin?",
+        "What HbA1c goal is usual in type 2 diabetes?",
         "Which drugs are used for migraine?",
     ],
 )
 def test_a_question_with_a_medicine_or_disease_is_first_tried_as_it_is(second: str) -> None:
     first = Exchange("In whom are ACE inhibitors contraindicated?", outputs=found("lisinopril"))
     assert standalone([first, Exchange(second)], OFFERED)[0] == second
+    told = Exchange("AF with an eGFR of 20, which anticoagulant?", outputs=found("lisinopril"))
+    assert standalone([told, Exchange(second)], OFFERED)[0] != second
+    assert standalone([first, Exchange("Dosis von Metformin dann?")], OFFERED)[0] != "Dosis von Metformin dann?"
     statement = standalone([first, Exchange("metformin 1 g beside")], OFFERED)
     assert statement[0] != "metformin 1 g beside"
 

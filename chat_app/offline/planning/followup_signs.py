@@ -192,16 +192,16 @@ def is_everyday(question: str) -> bool:
 
 
 def asks_anew(question: str) -> bool:
-    """Return whether ``question`` asks about a medicine that it names, or begins as a question about a disease.
+    """Return whether ``question`` asks for the products of a medicine that it names, or begins as one about a disease.
 
-    One that names a group of patients may only narrow the question before.
+    A group of patients may only narrow the question before, and the dose of a medicine may be one for its patient.
     """
     words = re.findall(r"[^\W\d_]{2,}", question.lower())
-    medicine = label_terms().names_any(question) or any(map(known_name, words))
-    if not medicine and (CONTEXT.isdisjoint(words) or _INTERROGATIVE.match(question) is None):
-        return False
-    asks = "?" in question or _ASKING.search(question) is not None
-    return asks and length(question) > MOST_EMPTY_TERMS and not populations_in(question)
+    if label_terms().names_any(question) or any(map(known_name, words)):
+        anew = bool(record_parts(question))
+    else:
+        anew = not CONTEXT.isdisjoint(words) and _INTERROGATIVE.match(question) is not None
+    return anew and length(question) > MOST_EMPTY_TERMS and not populations_in(question)
 
 
 def names_subject(question: str) -> bool:

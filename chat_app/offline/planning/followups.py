@@ -130,8 +130,8 @@ def readings_of(
 ) -> tuple[str, ...]:
     """Return ``question`` completed from the one before, or as it is; both if it may be meant either way.
 
-    A longer one, or one that names a medicine or disease, is read as it is first, then on the ``subject``. One that
-    names no subject is no question of its own.
+    A longer one, or one that asks anew, is read as it is first, then on the ``subject``. One that names no subject is
+    no question of its own.
     ``compared`` are the medicines of the follow-ups so far.
     """
     if library_question(question):
@@ -145,7 +145,9 @@ def readings_of(
         on_before = (_completed(question, before, known), *on_subject)
         if goes_on or not names_subject(question):
             return tuple(dict.fromkeys(on_before))
-        return tuple(dict.fromkeys((question, *on_before) if asks_anew(question) else (*on_before, question)))
+        # What was told of a patient counts for the next question, too.
+        anew = asks_anew(question) and not (value_names(before) or populations_in(before))
+        return tuple(dict.fromkeys((question, *on_before) if anew else (*on_before, question)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))
 
 
