@@ -123,7 +123,8 @@ def misplaced(
             if _holds(elsewhere, figure) and not _holds(stated, figure):
                 yield "number", str(figure)
         for part in _PART.split(statement):
-            yield from (("number", figure) for figure in table.in_other_column(part, own))
+            for other in table.in_other_column(part, own):
+                yield "number", other
         for name in (names(statement) & names(". ".join(foreign))) - names(here):
             yield "name", name
 
