@@ -40,7 +40,7 @@ def test_the_doctor_names_the_tools_that_are_missing(tmp_path: Path) -> None:
     done = asclepius("doctor", "--start", "--json", data_dir=tmp_path / "data", **environment)
     found = [finding for finding in json.loads(done.stdout)["findings"] if finding["part"] == "tools"]
     detail = "lab_ranges is missing: its MCP server does not answer, or has no such tool"
-    assert found == [{"part": "tools", "ok": False, "detail": detail}]
+    assert found == [{"part": "tools", "ok": False, "detail": detail, "warning": False}]
 
 
 def test_a_wrong_file_is_reported_as_one_sentence(tmp_path: Path) -> None:
