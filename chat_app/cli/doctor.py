@@ -49,7 +49,7 @@ class DoctorFinding(Frozen):
     ok: bool
     detail: str
     warning: bool = False
-    """Whether something is to be looked at although the app can run."""
+    """Whether the finding is only a warning: the app can run."""
 
 
 def doctor(

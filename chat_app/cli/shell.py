@@ -144,7 +144,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under column titles; what is no terminal gets each row in one line."""
+    """Print rows under column titles; if the output is no terminal, each row in one line."""
     from rich.console import Console
     from rich.table import Table
 

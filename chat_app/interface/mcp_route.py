@@ -39,7 +39,7 @@ class McpRoute:
             # No server-sent events outside of requests, and no sessions that could be deleted.
             raise HTTPException(405, "This address takes another method.", headers={"Allow": "POST"})
         body = await _body_of(request)
-        # The SDK's own answer would repeat what it could not read.
+        # The SDK's own error would repeat the request's text.
         if (refusal := malformed(body)) is not None:
             await JSONResponse(refusal.model_dump(mode="json"), 400)(scope, receive, send)
             return

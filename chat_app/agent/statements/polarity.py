@@ -170,7 +170,7 @@ def contrasts() -> Mapping[str, Sequence[tuple[int, int]]]:
 
 
 def is_contrast(word: str, found: frozenset[str], said: frozenset[str]) -> bool:
-    """Return whether ``found`` has an opposite of ``word`` that is not ``said``, and no word of its own side."""
+    """Return whether ``found`` has an opposite of ``word`` that is not in ``said``, and no synonym of ``word``."""
     own = contrasts()[word]
     there = {side: other for other in found for side in contrasts().get(other, ())}
     lines = {line for line, _ in own}

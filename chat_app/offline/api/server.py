@@ -157,7 +157,7 @@ class ErrorBody(BaseModel):
 
 _UPLOAD: Final = "Body_upload_v1_files_post"
 ERRORS: Final[dict[int | str, Json]] = {"default": {"model": ErrorBody, "description": "An error."}}
-"""What any route may return; FastAPI then declares no 422 of its own."""
+"""The errors of all routes. With them, FastAPI adds no description of a 422."""
 
 
 def describe(app: FastAPI, *, asks_for_key: bool) -> Json:

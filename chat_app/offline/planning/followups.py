@@ -145,7 +145,7 @@ def readings_of(
         on_before = (_completed(question, before, known), *on_subject)
         if goes_on or not names_subject(question):
             return tuple(dict.fromkeys(on_before))
-        # What was told of a patient counts for the next question, too.
+        # The values and the group of a patient apply to the next question, too.
         anew = asks_anew(question) and not (value_names(before) or populations_in(before))
         return tuple(dict.fromkeys((question, *on_before) if anew else (*on_before, question)))
     return tuple(dict.fromkeys((question, *(_of_subject(question, subject) if before and not own else ()))))

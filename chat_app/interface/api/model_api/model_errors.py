@@ -91,7 +91,7 @@ def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
     if (fault := body_fault(request, error.errors())) is not None:
         return error_response(400, fault, code="invalid_request")
     places = list(dict.fromkeys(field_of(one).removeprefix("body.") for one in error.errors()))
-    # A wrong part also makes what it is in wrong.
+    # An invalid part is also reported as an error of the object that contains it.
     innermost = [place for place in places if not any(other.startswith(f"{place}.") for other in places)][:_MOST_PLACES]
     text = f"Not valid, or not supported here: {', '.join(innermost)}. Answers are text, and tools run at the server."
     return error_response(400, text, param=innermost[0], code="invalid_request")
