@@ -145,8 +145,9 @@ class AsclepiusHealthcareAgent:
         )
         if kind == "self_harm":
             return self._for_self_harm(request)
-        told = "\n".join(recent)
-        found = await self._course(request).overdosage(told)
+        course = self._course(request)
+        told = "\n".join((*await course.before(recent), request.message))
+        found = await course.overdosage(told)
         if kind == "illness" or not (found.subject or found.error or tells_of_taking(told)):
             return request
         if kind == "reaction":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.safety.emergency_classifier import EmergencyKind, emergency_kind
+from chat_app.safety.emergency_classifier import EmergencyKind, emergency_kind, may_tell_of_medicine_before
 from tools.drug_database.names.overdosage_wording import adds_to_exposure, leaves_exposure
 from tools.drug_database.records.drug_record import SECTION_TITLES
 from tools.tool_manager import ToolManager
@@ -38,11 +38,14 @@ class ExposureCourse:
         return None if told is None else emergency_kind(recent[told])
 
     async def before(self, recent: Sequence[str]) -> Sequence[str]:
-        """Return the questions before on the same exposure; if none names a medicine, also the one before them."""
+        """Return the questions before on the same exposure.
+
+        If none of them names a medicine, but tells of one, the question before them is returned, too.
+        """
         first = len(recent) - 1
         while (earlier := await self._told_at(recent[: first + 1])) is not None:
             first = earlier
-        if not await self.named("\n".join(recent[first:])):
+        if may_tell_of_medicine_before(recent[first]) and not await self.named("\n".join(recent[first:])):
             first = max(0, first - 1)
         return recent[first:-1]
 

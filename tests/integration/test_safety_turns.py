@@ -372,7 +372,12 @@ async def test_an_overdose_without_a_name_is_of_the_medicine_asked_before(
 ) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await asked_in_turn(agent, "warfarin dose", "he swallowed ten of the tablets by mistake")
+        acute = await asked_in_turn(agent, "warfarin dose", "My patient has chest pain and is sweating, what do I do?")
+        reaction = await asked_in_turn(agent, "ramipril dose", "lips are swelling now")
     assert "warfarin, in an overdose" in text_of(events)
+    assert len(notices(acute)) == len(notices(reaction)) == 1
+    assert "in an overdose" not in text_of(acute)
+    assert "history of angioedema" in text_of(reaction)
 
 
 @pytest.mark.parametrize(

@@ -94,8 +94,10 @@ ASKING: Final = "tell look find search give list show information drug medicine 
 
 
 def record_parts(question: str) -> tuple[str, ...]:
-    """Return the fields of a record that ``question`` asks for."""
-    asked = term_set(question)
+    """Return the fields of a record that ``question`` asks for, in any language."""
+    words, language = re.findall(r"[^\W_]+", question.lower()), language_of(question)
+    meant = translations(words, language) if language != "en" else ()
+    asked = term_set(" ".join([question, *(term for one in meant for term in one.terms)]))
     return tuple(part for part, words in _RECORD.items() if asked & term_set(words))
 
 
