@@ -13,7 +13,8 @@ from tools.language.vocabulary.common_words import ranks, rareness
 from tools.language.vocabulary.text_language import language_of, with_spanish_and
 from tools.language.word_lists import word_list
 
-_ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
+ASKING: Final = frozenset(term for word in word_list("asking") for term in terms(word))
+"""Terms that carry intent and no topic."""
 _FIRST_LINE = ("first", "line")
 """"First line" carries intent, too: most recommendations do not say it, and many say it of another treatment."""
 _FIRST_LINE_SHARE = 0.3
@@ -102,7 +103,7 @@ def _frequent(expansion: QueryExpansion, most: int) -> frozenset[str]:
 def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansion: QueryExpansion) -> list[str]:
     """Return the question's terms without "first-line", and without question words that no passage has."""
     held = {term for passage in passages for term in passage}
-    asking = _ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
+    asking = ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
     asking = asking.union(*(terms(one.asked) for one in expansion.expansions if _only_asks(one)))
     first_line = _first_line(question)
     return [
@@ -113,7 +114,7 @@ def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansio
 def _only_asks(word: Expansion) -> bool:
     """Return whether the translation of a word has only question words, as "guideline" for "Leitlinie"."""
     meant = terms(" ".join(word.same))
-    return bool(meant) and _ASKING.issuperset(meant)
+    return bool(meant) and ASKING.issuperset(meant)
 
 
 def term_rareness(question: str) -> dict[str, float]:

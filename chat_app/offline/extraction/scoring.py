@@ -27,6 +27,7 @@ from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, section_terms
 from chat_app.offline.extraction.patient_groups import fits_group
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import EvidencePassage
+from tools.language.question_words import ASKING
 from tools.language.quotable_units import ordered_terms
 from tools.language.vocabulary.opposites import opposes
 from tools.language.vocabulary.populations import names_children
@@ -84,7 +85,9 @@ ON_STATE: Final = 1.5
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms count, too."""
 _INHERITED: Final = 0.5
-"""Factor for the weight of a term that only earlier questions of the conversation contain."""
+"""Maximum factor for the weight of a term that only earlier questions of the conversation contain."""
+_ASKING: Final = 0.5
+"""Factor for the rarity of a word that only asks, such as "need"."""
 _OPENING: Final = 3
 """Number of terms with which a unit opens."""
 
@@ -150,12 +153,19 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 def _rarity(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     """Return a weight for each term, which is higher the fewer ``candidates`` hold it."""
     counts = Counter(term for each in candidates for term in each.own)
-    return [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
+    rarity = (math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms)))
+    return [_ASKING * one if form <= ASKING else one for one, (form, *_) in zip(rarity, question.forms, strict=True)]
 
 
 def _with_less_inherited(question: Question, weights: Sequence[float]) -> list[float]:
-    """Return ``weights`` with a lower weight for the terms of earlier questions."""
-    return [weight * (_INHERITED if term in question.inherited else 1.0) for term, weight in enumerate(weights)]
+    """Return ``weights`` with less for the terms of earlier questions, which together weigh at most as much as the own.
+
+    A follow-up without terms of its own, such as "why?", is on all of the earlier ones.
+    """
+    before = sum(weights[term] for term in question.inherited)
+    own = sum(weights) - before
+    factor = min(_INHERITED, own / before) if own and before else _INHERITED
+    return [weight * (factor if term in question.inherited else 1.0) for term, weight in enumerate(weights)]
 
 
 def _judging_weights(question: Question, candidates: Sequence[Candidate], rarity: Sequence[float]) -> list[float]:
