@@ -912,6 +912,28 @@ def test_the_best_sentence_of_a_passage_comes_before_those_above_it() -> None:
     assert 0 <= answer.index(best) < answer.index(above)
 
 
+def first_quote(question: str, sentences: Sequence[str], newest: str = "") -> str:
+    ranked = sorted(scored(read_question(question, newest=newest), [EvidencePassage("\n".join(sentences))]),
+                    key=lambda one: -one.score)  # fmt: skip
+    return ranked[0].unit.text
+
+
+@pytest.mark.parametrize(("verb", "first"), [("needs", 1), ("plaxes", 0)])
+def test_a_word_that_only_asks_ranks_no_sentence_first(verb: str, first: int) -> None:
+    """Another rare word does, below the heading that holds the rest of the question."""
+    sentences = [f"No stop of it {verb} a rest.", "Thinning is decided by the stroke."]
+    question = read_question(f"Who {verb} thinning in flutter in winter?")
+    found = scored(question, [EvidencePassage(one, section="Thinning in flutter in winter") for one in sentences])
+    assert max(found, key=lambda one: one.score).unit.text == sentences[first]
+
+
+def test_the_words_of_earlier_questions_weigh_no_more_than_the_new_one() -> None:
+    sentences = ["Cough, fever, urea and weight are counted.", "Shaving is stopped in the evening."]
+    before = "cough fever urea weight"
+    assert first_quote(f"{before}, shaving?", sentences, newest="shaving?") == sentences[1]
+    assert first_quote(f"{before}, shaving?", sentences) == sentences[0]
+
+
 def test_what_belongs_together_stays_together() -> None:
     text = (
         "Hold the anticoagulant in these cases:\n• severe bleeding of any site\n• emergency surgery within hours\n"
@@ -1247,6 +1269,19 @@ def test_what_a_follow_up_on_a_pair_adds_is_answered_of_each_medicine() -> None:
     assert [one in answer for one in (*said.values(), *levels.values(), "share")] == [True, True, True, False, False]
 
 
+@pytest.mark.parametrize(("severity", "first"), [("adjust dose", True), ("monitor", False)])
+def test_a_dose_that_a_pair_changes_comes_before_the_usual_ones_in_a_follow_up(severity: str, *, first: bool) -> None:
+    doses = {name: {"dosage": [f"Give {name} 4 mg."]} for name in ("adrug", "bdrug")}
+    rows = [LABELLED | {"generic_name": name, "matched": {"how": "exact", "on": name}, "label": one}
+            for name, one in doses.items()]  # fmt: skip
+    limit = "Bdrug must not exceed 20 mg with adrug."
+    output = checked({"medicines": ["adrug", "bdrug"], "note": ""}, rows=[pair_row("adrug", "bdrug", severity, limit)])
+    evidence = gather([drug("x", *rows), output])
+    answer = compose("max dose (adrug, bdrug)?", evidence, newest="max dose?").text
+    assert "Give adrug 4 mg." in answer
+    assert (limit in answer.partition("Give")[0]) is first
+
+
 SWITCH = "Switching from betadrug to alphadrug: stop betadrug and start alphadrug two days later."
 PAIR_WARNINGS: list[tuple[str, str, str]] = [
     ("alphadrug", "contraindicated", "Alphadrug is contraindicated with betadrug."),
@@ -1441,6 +1476,24 @@ def test_what_the_label_says_of_the_asked_patients_is_always_quoted() -> None:
     )
     assert said in compose("What is the dose of ramipril in pregnancy?", evidence).text
     assert said not in compose("What is the dose of ramipril?", evidence).text
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("side effects of ramipril", True),
+        ("side effects of ramipril in older adults", True),
+        ("side effects of ramipril on the cough", False),
+        ("dose of ramipril", False),
+    ],
+)
+def test_the_boxed_warning_is_quoted_where_side_effects_alone_are_asked_for(question: str, *, quoted: bool) -> None:
+    boxed = "Ramipril must be stopped at once if the throat swells."
+    usual = [f"Side effects of ramipril are {one}." for one in ("cough, seen early", "a low pressure", "a rash")]
+    result = METFORMIN | {"generic_name": "ramipril", "matched": {"how": "exact", "on": "ramipril"}, "brand_names": []}
+    label = {"boxed_warning": [boxed], "warnings": usual, "dosage": ["Give ramipril 5 mg."]}
+    evidence = gather([drug("ramipril", result | {"drug_classes": [], "label": label})])
+    assert (boxed in compose(question, evidence).text) is quoted
 
 
 def test_a_short_section_on_the_asked_patients_is_quoted_whole() -> None:

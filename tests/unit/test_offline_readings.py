@@ -220,6 +220,8 @@ def test_a_question_behind_a_courtesy_is_asked_without_it(message: str, question
         ("Hallo!", phrases.GREETING, "de"),
         ("hi there", phrases.GREETING, "en"),
         ("ok thanks", phrases.THANKS, "en"),
+        ("thanks, that was great", phrases.THANKS, "en"),
+        ("Danke, das hat geholfen", phrases.THANKS, "de"),
         ("muchas gracias", phrases.THANKS, "es"),
         ("ok, bye", phrases.FAREWELL, "en"),
         ("great", phrases.NEXT, "en"),

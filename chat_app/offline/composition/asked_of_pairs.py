@@ -55,7 +55,7 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
     if together is not None:
         return together
     others = question.sections - HARMS
-    if _asks_dose_alone(question) and any(one.is_grave for one in said):
+    if _asks_changed_dose(question, evidence):
         return True
     return not (others and answered) if said else not (others or answered)
 
@@ -68,8 +68,12 @@ def _asks_pair_alone(question: Question, evidence: Evidence) -> bool:
 
 
 def _asks_dose_alone(question: Question) -> bool:
-    """Return whether only doses are asked for: a statement that changes one says more than the usual doses of each."""
     return question.sections - HARMS == frozenset({"dosage"})
+
+
+def _asks_changed_dose(question: Question, evidence: Evidence) -> bool:
+    """Return whether only doses are asked for, and a grave statement on a pair says more than the usual ones."""
+    return _asks_dose_alone(question) and any(one.is_grave for pair in evidence.pairs for one in pair.said)
 
 
 def _asks_more(question: Question) -> bool:
@@ -95,8 +99,7 @@ def told_beside(question: Question, selection: Selection, evidence: Evidence) ->
     Such a quote forbids a medicine in the patient's state, or holds the patient's circumstances: its bounds fit the
     values, or, where more is asked for, it is on the subject or the patients, and no statement on a pair holds as much.
     """
-    grave = any(one.is_grave for pair in evidence.pairs for one in pair.said)
-    of_pair = _asks_dose_alone(question) and (grave or not selection.answers)
+    of_pair = _asks_changed_dose(question, evidence) or (_asks_dose_alone(question) and not selection.answers)
     if of_pair or _asks_pair_alone(question, evidence) or not question.circumstances:
         return Selection()
     stated = (holds_circumstances(question, question.held(question.said_in(line))) and _has_kind(question, Unit(line))
@@ -140,7 +143,7 @@ def of_follow_up(
 
     They do where they name no medicine, and a quote holds all their terms. Of the pairs, contraindications are left.
     """
-    if newest == question.text or evidence.on_overdose or not evidence.pairs:
+    if newest == question.text or evidence.on_overdose or not evidence.pairs or _asks_changed_dose(question, evidence):
         return selection, evidence, False
     added = question.held(term_set(newest)) - question.everyday
     held = any(added <= one.all_held and not one.is_aside for one in selection.quotes)

@@ -37,7 +37,8 @@ _LABEL: Final = {
     " loading how given taken titrate usual standard",
     "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity"
     " forbidden cannot never safe allowed permitted banned use given",
-    "warnings": "warnings warn precautions adverse side effects reactions safe safety risk risks harm danger toxicity",
+    "warnings": "warnings warn precautions caution careful watch concerns adverse side effects reactions safe safety"
+    " risk risks harm danger toxicity",
     "monitoring": "monitor monitored monitoring check checked laboratory follow-up",
     "interactions": "interactions interact combined combine combination mix together",
     "renal_dosing": "renal kidney dose dosing much egfr creatinine clearance dialysis ckd",

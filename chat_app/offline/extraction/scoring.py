@@ -87,7 +87,7 @@ EVERY_TERM: Final = 1.0
 _INHERITED: Final = 0.5
 """Maximum factor for the weight of a term that only earlier questions of the conversation contain."""
 _ASKING: Final = 0.5
-"""Factor for the rarity of a word that only asks, such as "need"."""
+"""Factor for the weight of a word that only asks, such as "need", in the score."""
 _OPENING: Final = 3
 """Number of terms with which a unit opens."""
 
@@ -117,7 +117,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     others = places_on_other_drugs(question, candidates)
     fitting, misfits = fits_and_misfits(question, candidates, others)
     rarity = _rarity(question, candidates)
-    rarity_shares = _shares(_with_less_inherited(question, rarity))
+    rarity_shares = _shares(_with_less_inherited(question, _with_less_asking(question, rarity)))
     shares = _shares(_with_less_inherited(question, _judging_weights(question, candidates, rarity)))
     found: list[Scored] = []
     for each in candidates:
@@ -153,12 +153,18 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 def _rarity(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     """Return a weight for each term, which is higher the fewer ``candidates`` hold it."""
     counts = Counter(term for each in candidates for term in each.own)
-    rarity = (math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms)))
-    return [_ASKING * one if form <= ASKING else one for one, (form, *_) in zip(rarity, question.forms, strict=True)]
+    return [math.log(1 + (len(candidates) + 1) / (1 + counts[term])) for term in range(len(question.forms))]
+
+
+def _with_less_asking(question: Question, weights: Sequence[float]) -> list[float]:
+    return [
+        weight * (_ASKING if form <= ASKING else 1.0)
+        for weight, (form, *_) in zip(weights, question.forms, strict=True)
+    ]
 
 
 def _with_less_inherited(question: Question, weights: Sequence[float]) -> list[float]:
-    """Return ``weights`` with less for the terms of earlier questions, which together weigh at most as much as the own.
+    """Return ``weights`` with less for the terms of earlier questions: together at most as much as the others have.
 
     A follow-up without terms of its own, such as "why?", is on all of the earlier ones.
     """

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.candidates import sections_alone
-from chat_app.offline.extraction.drug_parts import CAUTIONS, ORGAN_DOSES, PATIENTS_OF
+from chat_app.offline.extraction.drug_parts import CAUTIONS, ORGAN_DOSES, PATIENTS_OF, section_terms
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from chat_app.offline.reading.evidence import EvidencePassage, Quote
@@ -182,7 +182,7 @@ def _on_patients(
 ) -> dict[int, Scored]:
     """Return the statements on the asked patients that an answer must not leave out, with the units they need.
 
-    - Every boxed warning on these patients.
+    - Every boxed warning on these patients, and the first of each medicine if only its side effects are asked for.
     - The first statement of each label on them, and the first prohibition for them, if none of these was chosen.
     - The whole of an asked section on them within ``words``, since each of its sentences has its own bounds.
     """
@@ -190,6 +190,9 @@ def _on_patients(
     said = [each for each in on_patients if each.place in chosen or each.passage.part == "boxed_warning"]
     first = {each.passage.document: each for each in reversed(on_patients)}
     said += first.values()
+    if _asks_harms(question):
+        boxed = (each for each in reversed(ranked) if each.passage.part == "boxed_warning")
+        said += {each.passage.document: each for each in boxed}.values()
     said += [each for each in (*chosen.values(), *ranked) if _forbids_patients(question, each)][:1]
     found = {one.place: one for each in said for one in _together(each, placed)}
     sections = {id(each.passage) for each in said if each.passage.part in question.sections & OF_PATIENTS}
@@ -198,6 +201,16 @@ def _on_patients(
         if sum(one.unit.words for one in whole) <= words:
             found.update((one.place, one) for one in whole)
     return found
+
+
+def _asks_harms(question: Question) -> bool:
+    """Return whether the question asks for side effects and says nothing else but medicines and groups of patients."""
+    beside = question.beyond_names - question.group
+    return (
+        bool(question.medicines)
+        and "warnings" in question.sections
+        and beside <= question.held(section_terms("warnings"))
+    )
 
 
 def _forbids_patients(question: Question, each: Scored) -> bool:
