@@ -270,21 +270,32 @@ def joins(text: str) -> bool:
     return _RANGE.fullmatch(text) is not None
 
 
-def compare(figure: Figure, sources: Sequence[Figure]) -> Literal["same", "unit", "bound", "number"]:
+def compare(figure: Figure, sources: Iterable[Figure]) -> Literal["same", "unit", "bound", "number"]:
     """Return "same" if ``sources`` have ``figure``, otherwise how the closest of them differs."""
-    equal = [source for source in sources if equals(figure, source)]
-    other_unit = any(source.value == figure.value and source.unit and source not in equal for source in sources)
-    if equal and (not other_unit or any(source.unit for source in equal)):
-        return "bound" if all({figure.bound, source.bound} == {"up", "down"} for source in equal) else "same"
-    return "unit" if any(source.value == figure.value for source in sources) else "number"
+    equal: list[Figure] = []
+    other: list[Figure] = []
+    for source in sources:
+        if not equals(figure, source):
+            other += [source] if source.value == figure.value else []
+        elif (source.unit or not figure.unit) and not _opposed(figure, source):
+            return "same"
+        else:
+            equal.append(source)
+    if equal and (any(source.unit for source in equal) or not any(source.unit for source in other)):
+        return "bound" if all(_opposed(figure, source) for source in equal) else "same"
+    return "unit" if other or any(source.value == figure.value for source in equal) else "number"
+
+
+def _opposed(one: Figure, other: Figure) -> bool:
+    return {one.bound, other.bound} == {"up", "down"}
 
 
 def equals(one: Figure, other: Figure) -> bool:
     """Return whether the figures are the same amount; ``one`` may be approximate."""
-    (kind, factor), (other_kind, other_factor) = (
-        (_measure(one, other), _measure(other, one)) if one.unit and other.unit else (("", 1.0), ("", 1.0))
-    )
     most = _ABOUT if one.bound == "near" else _SAME
+    if not (one.unit and other.unit):
+        return math.isclose(one.value, other.value, rel_tol=most)
+    (kind, factor), (other_kind, other_factor) = _measure(one, other), _measure(other, one)
     return kind == other_kind and math.isclose(one.value * factor, other.value * other_factor, rel_tol=most)
 
 
