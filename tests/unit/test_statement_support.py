@@ -557,6 +557,11 @@ def test_what_another_cited_passage_holds_is_no_figure_of_another_row() -> None:
     assert unsupported("Dabigatran is not used at a CrCl above 95 mL/min.", [passage(DOSES), other]) == ()
 
 
+def test_a_passage_that_is_cited_twice_supports_no_more_than_once() -> None:
+    statement = "The reversal of apixaban is by idarucizumab."
+    assert unsupported(statement, [passage(DOSES)] * 2) == unsupported(statement, [passage(DOSES)]) != ()
+
+
 @pytest.mark.parametrize(
     ("statement", "text", "reason"),
     [

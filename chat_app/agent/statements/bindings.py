@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
+from chat_app.agent.statements.cited_sources import AlignedStatement, SourceUnit
 from tools.language.figures import LESS, MORE, UNITS, fold, joins, placed_figures, placed_rates
 from tools.language.terms import term
 from tools.language.word_lists import word_list
@@ -21,7 +22,6 @@ _PART: Final = re.compile(rf"[,;:)]|\b(?:and|or(?! (?:{LESS}|{MORE})\b)|(?=then\
 _ORDER: Final = frozenset(("before", "after", "then", "until"))
 """Stop words that distinguish amounts."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_DIGIT: Final = re.compile(r"\d")
 _RATE: Final = "rate"
 _UNBOUND: Final = (_RATE, "time", "long time")
 """Kinds that are not bound to words, because the words beside a duration differ from writer to writer."""
@@ -44,38 +44,29 @@ class Binding(NamedTuple):
     terms: frozenset[str]
 
 
-class SourceUnit(NamedTuple):
-    """A sentence or row of a source, and its terms."""
-
-    text: str
-    terms: frozenset[str]
-
-
-def misbound(statement: str, nearest: Iterable[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
-    """Return the amounts of ``statement`` whose terms the units bind to another amount rather than to this one."""
-    said = bindings(statement)
-    near = _bindings(nearest if said else ())
+def misbound(aligned: AlignedStatement) -> list[str]:
+    """Return the amounts of a statement whose terms the units bind to another amount rather than to this one."""
     return [
         one.words
-        for one in said
-        if not any(one.amounts <= other.amounts and one.terms <= other.terms for other in near)
-        and _is_elsewhere(one, units)
+        for one in bindings(aligned.text)
+        if not any(one.terms <= bound for bound in _bound(one.amounts, aligned.alike))
+        and _is_elsewhere(one, aligned.units)
     ]
 
 
-def exchanged(statement: str, nearest: Sequence[SourceUnit], units: Sequence[SourceUnit]) -> list[str]:
-    """Return an amount of ``statement`` that has changed places with another one of its kind, if any.
+def exchanged(aligned: AlignedStatement) -> list[str]:
+    """Return an amount of a statement that has changed places with another one of its kind, if any.
 
-    The terms of each of the two are bound to the other one in the nearest units that have both, or else in all units. A
+    The terms of each of the two are bound to the other one in the alike units that have both, or else in all units. A
     paraphrase has few of the words around an amount, but does not exchange those of two amounts.
     """
-    kinds = [kind for kind, _ in {(one.kind, one.name) for one in _amounts(fold(statement), every=True)}]
+    kinds = [kind for kind, _ in {(one.kind, one.name) for one in _amounts(aligned.text)}]
     several = len(set(kinds)) < len(kinds)
-    for one, other in combinations(bindings(statement, every=True) if several else (), 2):
+    for one, other in combinations(bindings(aligned.text, every=True) if several else (), 2):
         apart = one.terms - other.terms and other.terms - one.terms
         if one.kind == other.kind and one.amounts != other.amounts and apart:
-            held = [unit for unit in nearest if all(_beside(each.amounts, (unit,)) for each in (one, other))]
-            there = [_beside(each.amounts, held or units) for each in (one, other)]
+            held = [unit for unit in aligned.alike if all(_beside(each.amounts, (unit,)) for each in (one, other))]
+            there = [_beside(each.amounts, held or aligned.units) for each in (one, other)]
             telling = [(each.terms - rest.terms) & (there[0] ^ there[1]) for each, rest in ((one, other), (other, one))]
             moved = [telling[0] & there[1], telling[1] & there[0]]
             if all(moved) and (moved[0] == telling[0] or moved[1] == telling[1]):
@@ -89,13 +80,15 @@ def _beside(amounts: frozenset[str], units: Iterable[SourceUnit]) -> frozenset[s
     return frozenset[str]().union(*(one.terms for one in found if one.amounts == amounts))
 
 
+def _bound(amounts: frozenset[str], units: Iterable[SourceUnit]) -> list[frozenset[str]]:
+    """Return the terms that each span with ``amounts`` is bound to."""
+    found = (one for unit in _holding(amounts, units) for one in bindings(unit.text))
+    return [one.terms for one in found if amounts <= one.amounts]
+
+
 def _holding(amounts: frozenset[str], units: Iterable[SourceUnit]) -> Iterator[SourceUnit]:
     """Yield the units that have ``amounts``."""
-    return (unit for unit in units if amounts <= {one.name for one in _amounts(fold(unit.text), every=True)})
-
-
-def _bindings(units: Iterable[SourceUnit]) -> list[Binding]:
-    return [one for unit in units if _DIGIT.search(unit.text) for one in bindings(unit.text)]
+    return (unit for unit in units if amounts <= {one.name for one in _amounts(unit.text)})
 
 
 def _is_elsewhere(said: Binding, units: Sequence[SourceUnit]) -> bool:
@@ -103,21 +96,32 @@ def _is_elsewhere(said: Binding, units: Sequence[SourceUnit]) -> bool:
 
     An amount that the units also state without words, as in the list of a record, may be bound to any words.
     """
-    own = [one.terms for one in _bindings(_holding(said.amounts, units)) if said.amounts <= one.amounts]
-    if not own or frozenset() in own:
+    beside = said.terms & _ORDER | {one for one in said.terms if " " in one}
+    reach = [(said.terms & unit.terms | beside, unit) for unit in units]
+    reach.sort(key=lambda one: -len(one[0]))
+    rivals, here, is_held = reach, frozenset[str](), False
+    for _, unit in reach:
+        for bound in _bound(said.amounts, (unit,)):
+            is_held, here = True, here | (said.terms & bound)
+            rivals = [one for one in rivals if one[0] > here and _is_bound_to_another(said, here, one[1])]
+            if not bound or not rivals:
+                return False
+    return is_held
+
+
+def _is_bound_to_another(said: Binding, here: frozenset[str], unit: SourceUnit) -> bool:
+    """Return whether ``unit`` binds more of the terms of ``said`` than ``here`` to another amount of its kind."""
+    if all(one.kind != said.kind or one.name in said.amounts for one in _amounts(unit.text)):
         return False
-    here = said.terms.intersection(frozenset().union(*own))
-    beside = frozenset(one for one in said.terms if " " in one) | _ORDER
-    others = _bindings(unit for unit in units if said.terms & (unit.terms | beside) > here)
-    rivals = (one.terms for one in others if one.kind == said.kind and said.amounts.isdisjoint(one.amounts))
-    return any(said.terms & terms > here for terms in rivals)
+    others = (one for one in bindings(unit.text) if one.kind == said.kind and said.amounts.isdisjoint(one.amounts))
+    return any(said.terms & one.terms > here for one in others)
 
 
 @lru_cache(maxsize=4_096)
 def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
     """Return the figures of ``sentence`` with a unit, or ``every`` figure, with the terms to which they are bound."""
     text = fold(sentence)
-    amounts = _amounts(text, every=every)
+    amounts = [one for one in _amounts(sentence) if every or one.kind]
     if not any(every or one.kind not in _UNBOUND for one in amounts):
         return ()
     inside = [(one.start, other.start) for one, other in pairwise(amounts) if _is_span(text[one.end : other.start])]
@@ -134,9 +138,8 @@ def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
 @lru_cache(maxsize=1_024)
 def _placed_terms(text: str) -> tuple[tuple[int, str], ...]:
     """Return the terms of ``text``, each with its position."""
-    stop = word_list("stop")
-    found = (word for word in _WORD.finditer(text) if word[0] not in stop or word[0] in _ORDER)
-    return tuple((word.start(), term(word[0])) for word in found)
+    stop = word_list("stop") - _ORDER
+    return tuple((found.start(), term(word)) for found in _WORD.finditer(text) if (word := found[0]) not in stop)
 
 
 def _is_span(between: str) -> bool:
@@ -148,13 +151,13 @@ def _is_span(between: str) -> bool:
 
 
 @lru_cache(maxsize=1_024)
-def _amounts(text: str, *, every: bool = False) -> tuple[_Amount, ...]:
-    """Return the figures of ``text`` with a unit, or ``every`` figure, and its rates, in order."""
+def _amounts(sentence: str) -> tuple[_Amount, ...]:
+    """Return the rates and figures of ``sentence`` in order; the kind of a figure without a unit is empty."""
+    text = fold(sentence)
     found = [_Amount(*one[:2], _RATE, f"{one.value.daily:g} {_RATE}", one.value.words) for one in placed_rates(text)]
     for start, end, figure in placed_figures(text, words=True):
-        if figure.unit or every:
-            kind, factor = UNITS[figure.unit] if figure.unit else ("", 1.0)
-            found.append(_Amount(start, end, kind, f"{figure.value * factor:g} {kind}", str(figure)))
+        kind, factor = UNITS[figure.unit] if figure.unit else ("", 1.0)
+        found.append(_Amount(start, end, kind, f"{figure.value * factor:g} {kind}", str(figure)))
     return tuple(sorted(found))
 
 
@@ -197,7 +200,7 @@ def _split(
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts of the text between the matches of ``pattern`` that are not inside a span of figures."""
     for match in pattern.finditer(text, start, end):
-        if not any(first < match.start() < last for first, last in inside):
+        if not (inside and any(first < match.start() < last for first, last in inside)):
             yield start, match.start()
             start = match.end()
     yield start, end

@@ -45,8 +45,9 @@ _LIMIT: Final = re.compile(
     rf"|\b(?:{LESS}|{MORE})(?: than)? (?=\d)"
 )
 """The words of a bound, which are compared with its figure."""
-_OPPOSED_PARTS: Final = (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"), ("poly", "olig"), ("macro", "micro"),
-    ("uni", "bi"), ("pre", "post"), ("intra", "extra"), ("cytosi", "cytopenia"), ("philia", "penia"))  # fmt: skip
+_OPPOSED_PARTS: Final = tuple(pair for parts in (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"),
+    ("poly", "olig"), ("macro", "micro"), ("uni", "bi"), ("pre", "post"), ("intra", "extra"), ("cytosi", "cytopenia"),
+    ("philia", "penia")) for pair in permutations(parts))  # fmt: skip
 _DEMANDS: Final = re.compile(r"\b(?:must|mandatory|obligatory|always|has to|have to|requires?|(?:is|are) required)\b")
 _ALLOWS: Final = re.compile(
     r"\bconsider(?:ed|ation)?\b|\b(?:may|might|could|can)(?: also)? be \w+(?:ed|en|t)\b"
@@ -98,8 +99,11 @@ def reverses(statement: str, sources: Sequence[str]) -> bool:
 
     Both together keep the meaning: what must not be stopped is continued.
     """
-    found = ((opposites(statement, source), _denies(statement, source)) for source in sources)
-    return all(len(words) > 1 or bool(words) != denies for words, denies in found)
+    for source in sources:
+        words = opposites(statement, source)
+        if len(words) <= 1 and bool(words) == _denies(statement, source):
+            return False
+    return True
 
 
 def _denies(statement: str, source: str) -> bool:
@@ -107,12 +111,10 @@ def _denies(statement: str, source: str) -> bool:
 
     If both have as many negations but few common words, the negations count as the same.
     """
-    if not negations(statement):
-        if not negations(source):
+    if not has_negation(statement):
+        if not has_negation(source):
             return False
         source = _EXCEPTION.split(source.casefold(), maxsplit=1)[0]
-        if not negations(source):
-            return False
     one, other = polarity(statement), polarity(source)
     said = one.denied | one.affirmed
     shared = said & (other.denied | other.affirmed)
@@ -125,36 +127,36 @@ def _denies(statement: str, source: str) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def negations(sentence: str) -> int:
-    """Return the number of negations in ``sentence``."""
-    return sum(1 for _ in _NEGATORS.finditer(sentence.casefold()))
+def has_negation(sentence: str) -> bool:
+    """Return whether ``sentence`` has a word that negates."""
+    return _NEGATORS.search(sentence.casefold()) is not None
 
 
 def opposites(statement: str, source: str) -> frozenset[str]:
     """Return the words of ``statement`` that replace a word of ``source`` by its opposite."""
     said, found = _counts(statement), _counts(source)
-    more, less = said - found, found - said
+    more = [word for word, count in said.items() if count > found.get(word, 0)]
+    less = {word for word, count in found.items() if count > said.get(word, 0)}
     if not (more and less):
         return frozenset()
-    sides = [{side: word for word in words for side in contrasts().get(word, ())} for words in (more, less)]
-    here, there = ({line: {side for each, side in part if each == line} for line, _ in part} for part in sides)
-    lines = {line for line, named in here.items() if line in there and named.isdisjoint(there[line])}
-    contrasted = {word for (line, _), word in sides[0].items() if line in lines}
-    return frozenset(contrasted | {word for word in more if any(turned in less for turned in _turned(word))})
+    here = {side: word for word in more for side in contrasts().get(word, ())}
+    there = {side for word in less for side in contrasts().get(word, ())}
+    lines = {line for line, _ in there}.difference(line for line, _ in there.intersection(here))
+    contrasted = {word for (line, _), word in here.items() if line in lines}
+    return frozenset(contrasted.union(word for word in more if not less.isdisjoint(_turned(word))))
 
 
 @lru_cache(maxsize=4_096)
 def _counts(text: str) -> Counter[str]:
     """Count the terms of ``text``, including stop words, without negations and bounds."""
     plain = _LIMIT.sub(" ", text.casefold())
-    return Counter(map(term, _WORD.findall(_NEGATORS.sub(" ", plain) if negations(text) else plain)))
+    return Counter(map(term, _WORD.findall(_NEGATORS.sub(" ", plain) if has_negation(text) else plain)))
 
 
 @lru_cache(maxsize=65_536)
 def _turned(word: str) -> tuple[str, ...]:
     """Return the forms of ``word`` with the opposite prefix or ending."""
-    parts = [pair for parts in _OPPOSED_PARTS for pair in permutations(parts)]
-    turned = [word.replace(one, other) for one, other in parts if one in word]
+    turned = [word.replace(one, other) for one, other in _OPPOSED_PARTS if one in word]
     return (f"un{word}", *turned, *([word.removeprefix("un")] if word.startswith("un") else []))
 
 
@@ -172,18 +174,19 @@ def contrasts() -> Mapping[str, Sequence[tuple[int, int]]]:
 def is_contrast(word: str, found: frozenset[str], said: frozenset[str]) -> bool:
     """Return whether ``found`` has an opposite of ``word`` that is not in ``said``, and no synonym of ``word``."""
     own = contrasts()[word]
-    there = {side: other for other in found for side in contrasts().get(other, ())}
     lines = {line for line, _ in own}
-    return there.keys().isdisjoint(own) and any(line in lines and there[line, side] not in said for line, side in there)
+    there = {side for other in found for side in contrasts().get(other, ())}
+    other = (line for one in found - said for line, _ in contrasts().get(one, ()))
+    return there.isdisjoint(own) and not lines.isdisjoint(other)
 
 
 def differs_in_obligation(statement: str, sources: Sequence[str]) -> bool:
     """Return whether one side demands what the other only allows; False if a sentence has a negation."""
-    binding = _binding(statement)
-    if any(map(negations, (_NO_NEGATION.sub(" ", one.casefold()) for one in (statement, *sources)))):
-        return _CAUTION.search(statement) is not None and all(
-            _FORBIDS.search(one) and not _CAUTION.search(one) for one in sources
-        )
+    binding, is_cautious = _binding(statement), _CAUTION.search(statement) is not None
+    if binding is None and not is_cautious:
+        return False
+    if any(map(has_negation, (_NO_NEGATION.sub(" ", one.casefold()) for one in (statement, *sources)))):
+        return is_cautious and all(_FORBIDS.search(one) and not _CAUTION.search(one) for one in sources)
     return binding is not None and all(_binding(one) is (not binding) for one in sources)
 
 

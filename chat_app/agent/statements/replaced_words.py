@@ -5,27 +5,14 @@ A word can only replace one of its kind: another number, another medicine, or it
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Final
 
-from chat_app.agent.statements.bindings import SourceUnit
-from chat_app.agent.statements.polarity import contrasts, is_contrast, negations, polarity
-from tools.language.terms import terms
+from chat_app.agent.statements.cited_sources import AlignedStatement, SourceUnit
+from chat_app.agent.statements.polarity import contrasts, has_negation, is_contrast, polarity
 
-Names = Callable[[str], frozenset[str]]
-"""The medicines that a text names, by the terms of their ingredients."""
-_CLAUSE: Final = re.compile(
-    r";|\b(?:but|however|although|whereas|while)\b|, (?=(?:and|or) (?:an?|are|in|is|it|the|they)\b)|\.(?= )"
-)
-_PART: Final = re.compile(
-    r"[,;:]|\b(?:and|or|but|whereas|while|versus|vs|than|with|before|after|until|instead of|rather than|then|not"
-    r"|compared (?:to|with)|followed by)\b|\.(?= )"
-)
-_SPAN: Final = re.compile(r"(?<=\d)[.,–-](?=\d)")
-"""A sign inside a number or a range, which is one word."""
 _COVERED: Final = 0.6
 _OPPOSED: Final = 0.7
 """Minimum share of the other terms that are in the clause about another medicine, or in that with the opposite."""
@@ -38,43 +25,43 @@ _MOST_NAMES: Final = 2
 """Words of a clause that another clause may lack at most before its share of the rest is counted."""
 
 
-def clauses(unit: SourceUnit) -> Sequence[SourceUnit]:
-    """Return the clauses of a sentence, with their terms."""
-    split = [part for part in _CLAUSE.split(unit.text) if part.strip()]
-    return [SourceUnit(part, frozenset(terms(part))) for part in split] if len(split) > 1 else [unit]
+def replaced(aligned: AlignedStatement) -> Iterator[str]:
+    """Yield the words of a statement in whose place the clause with most of the other words has one of their kind.
 
-
-def replaced(statement: str, source: Sequence[SourceUnit], known: frozenset[str], names: Names) -> Iterator[str]:
-    """Yield the words of ``statement`` in whose place the clause with most of the other words has one of their kind.
-
-    The clauses with the word itself must have clearly fewer of the other words, of which only those ``known`` to the
-    sources count.
+    The clauses with the word itself must have clearly fewer of the other words, of which only those that the sources
+    have count.
     """
-    for part in clauses(SourceUnit(statement, frozenset(terms(statement)))):
-        said = part.terms & known
-        near = [unit for unit in source if len(said & unit.terms) >= _COVERED * (len(said) - _MOST_NAMES)]
-        if len(said) < _FEWEST_TERMS or not near:
+    names = aligned.names
+    for part in aligned.unit.clauses:
+        medicines = names(part)
+        turned = () if has_negation(part.text) else list(filter(contrasts().get, part.terms))
+        if not (medicines or turned) or len(said := part.terms & aligned.known) < _FEWEST_TERMS:
             continue
-        medicines, everyone = names(part.text), names(statement) | part.terms
-        for one in medicines:
-            others = medicines - {one}
-            rivals = [unit for unit in near if others <= (there := names(unit.text)) and not there - {one} <= everyone]
-            rivals = [unit for unit in rivals if one not in names(unit.text)]
-            holders = [unit for unit in source if one in names(unit.text)] if rivals else ()
+        near = _clauses(aligned.units, said, _COVERED * (len(said) - _MOST_NAMES))
+        for one in medicines if near else ():
+            everyone, others = names(aligned.unit) | part.terms, medicines - {one}
+            rivals = [unit for unit in near if others <= (there := names(unit)) and not there - {one} <= everyone]
+            rivals = [unit for unit in rivals if one not in names(unit)]
+            holders = [unit for unit in _clauses(aligned.units) if one in names(unit)] if rivals else []
             if holders and _is_nearer(said - medicines, rivals, holders, _COVERED):
                 yield one
-        for one in () if negations(part.text) else filter(contrasts().get, part.terms):
+        for one in turned:
             rivals = [unit for unit in near if one not in unit.terms and _has_opposite(one, unit, part.terms)]
-            holders = [unit for unit in source if one in unit.terms] if rivals else ()
+            holders = _clauses(aligned.units, frozenset({one}), 1) if rivals else []
             if rivals and _is_nearer(said - {one}, rivals, holders, _OPPOSED):
                 yield one
 
 
+def _clauses(units: Sequence[SourceUnit], said: frozenset[str] = frozenset(), least: float = 0) -> list[SourceUnit]:
+    """Return the clauses of ``units`` with at least so many of the terms ``said``."""
+    near = (unit for unit in units if len(said & unit.terms) >= least)
+    return [clause for unit in near for clause in unit.clauses if len(said & clause.terms) >= least]
+
+
 def _has_opposite(one: str, unit: SourceUnit, said: frozenset[str]) -> bool:
     """Return whether ``unit`` has an opposite of ``one`` and does not deny it, which would keep the meaning."""
-    if not is_contrast(one, unit.terms, said):
-        return False
-    return not negations(unit.text) or is_contrast(one, unit.terms - polarity(unit.text).denied, said)
+    found = unit.terms
+    return is_contrast(one, found, said) and is_contrast(one, found - polarity(unit.text).denied, said)
 
 
 def _is_nearer(
@@ -86,23 +73,24 @@ def _is_nearer(
     return len(rest) >= _FEWEST_TERMS and any(len(rest & unit.terms) >= least for unit in rivals)
 
 
-def crossed(statement: str, nearest: Iterable[Sequence[str]], names: Names) -> str:
+def crossed(aligned: AlignedStatement) -> str:
     """Return a word that has changed places with another one of its kind; empty if none has.
 
     The two are in different parts of the statement, each beside a word that only the other one is beside in the parts
-    of the ``nearest`` sentences and rows.
+    of the nearest sentences and rows.
     """
-    said = [part for part in map(_words, _PART.split(statement.casefold())) if part]
-    medicines = names(statement)
-    kinds = [{word: kind for word in part if (kind := _kind(word, medicines))} for part in said]
+    medicines = aligned.names(aligned.unit)
+    counts = Counter(kind for word in aligned.terms for kind in _kind(word, medicines))
+    if max(counts.values(), default=0) < 2:
+        return ""
+    kinds = [{word: kind for word in part if (kind := _kind(word, medicines))} for part in aligned.unit.parts]
     pairs = [
         (one, other, first - last, last - first)
-        for (first, ours), (last, theirs) in combinations(zip(said, kinds, strict=True), 2)
-        if ours and theirs
+        for (first, ours), (last, theirs) in combinations(zip(aligned.unit.parts, kinds, strict=True), 2)
         for one, other in product(ours, theirs)
         if one not in last and other not in first and not ours[one].isdisjoint(theirs[other])
     ]
-    there = [_words(part) for parts in nearest for part in parts] if pairs else []
+    there = [part for unit in aligned.nearest for part in unit.parts] if pairs else []
 
     def beside(one: str, other: str) -> bool:
         return one == other or any(one in part and other in part for part in there)
@@ -116,20 +104,8 @@ def crossed(statement: str, nearest: Iterable[Sequence[str]], names: Names) -> s
     return ""
 
 
-@lru_cache(maxsize=2_048)
-def parts(text: str) -> tuple[str, ...]:
-    """Return the parts of a sentence within which words belong together."""
-    return tuple(_PART.split(text.casefold()))
-
-
-@lru_cache(maxsize=4_096)
-def _words(text: str) -> frozenset[str]:
-    """Return the terms of ``text``, of which a range is one."""
-    return frozenset(terms(_SPAN.sub("x", text)))
-
-
 def _kind(word: str, medicines: frozenset[str]) -> frozenset[object]:
     """Return what ``word`` has in common with those that it may change places with; empty for most words."""
-    if word[0].isdigit() or word in medicines:
-        return _NUMBER if word[0].isdigit() else _MEDICINE
-    return frozenset(line for line, _ in contrasts().get(word, ()))
+    if word[0].isdigit():
+        return _NUMBER
+    return _MEDICINE if word in medicines else frozenset(line for line, _ in contrasts().get(word, ()))

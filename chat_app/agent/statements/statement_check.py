@@ -10,7 +10,8 @@ from typing import Final
 
 import orjson
 
-from chat_app.agent.statements.support import Ingredients, unsupported
+from chat_app.agent.statements.cited_sources import Ingredients
+from chat_app.agent.statements.support import unsupported
 from chat_app.events import StatementsChecked, SupportReason, UnsupportedStatement
 from chat_app.generation.generator import Generator
 from chat_app.generation.model_client import ModelClient
