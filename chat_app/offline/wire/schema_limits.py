@@ -3,7 +3,7 @@
 The schemas of one request share one limit. ``schema_filling`` checks whether a schema can be filled.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
@@ -167,12 +167,6 @@ def is_nested_deeper(value: object, most: int) -> bool:
     """Return whether lists and objects in ``value`` are nested more than ``most`` deep."""
     level = [value]
     for _ in range(most):
-        inner = (part for one in level if isinstance(one, dict | list) for part in _parts_of(one))
-        level = [part for part in inner if isinstance(part, dict | list)]
-        if not level:
-            return False
-    return True
-
-
-def _parts_of(value: dict[Any, Any] | list[Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
+        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [part for parts in inner for part in parts]
+    return any(isinstance(one, dict | list) for one in level)
