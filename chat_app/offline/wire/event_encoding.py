@@ -103,7 +103,7 @@ def _message(item: Json, index: int) -> Iterator[Json]:
         for word in words(text):
             sent += len(word)
             yield {"type": "response.output_text.delta", **where, "delta": word, "logprobs": []}
-            while waiting and waiting[0][1].get("index", 0) <= sent:
+            while waiting and waiting[0][1]["index"] <= sent:
                 number, annotation = waiting.pop(0)
                 yield {
                     "type": "response.output_text.annotation.added",

@@ -150,9 +150,9 @@ def usage(input_tokens: int, output: list[Json]) -> Json:
 
 def text_of(item: Json) -> str:
     """Return the text of an item that the model reads."""
-    match item.get("type", "message"):
+    match item["type"]:
         case "message":
-            return text_of_content(item.get("content", ""))
+            return text_of_content(item["content"])
         case "function_call":
             return f"{item['name']} {item['arguments']}"
         case "function_call_output":
@@ -185,6 +185,4 @@ def stored_item(item: InputItem) -> Json:
         body["content"] = [_PART_DEFAULTS.get(part["type"], {}) | part for part in parts]
     if item.type in {"message", "function_call", "function_call_output"}:
         body["status"] = body.get("status") or "completed"
-    if item.type == "reasoning":
-        body.setdefault("summary", [])
     return body
