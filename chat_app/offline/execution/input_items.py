@@ -73,12 +73,9 @@ def fit_window(items: list[Json], window: int, *, truncate: bool) -> list[Json]:
     while total > window and first < len(items) - 1:
         total -= sizes[first]
         first += 1
-    return _without_orphans(items[first:])
-
-
-def _without_orphans(items: list[Json]) -> list[Json]:
-    calls = {item["call_id"] for item in items if item["type"] == "function_call"}
-    return [item for item in items if item["type"] != "function_call_output" or item["call_id"] in calls]
+    kept = items[first:]
+    calls = {item["call_id"] for item in kept if item["type"] == "function_call"}
+    return [item for item in kept if item["type"] != "function_call_output" or item["call_id"] in calls]
 
 
 def compacted(items: Sequence[Json]) -> tuple[list[Json], list[Json]]:

@@ -35,7 +35,13 @@ def chosen_reading(question: str, readings: Sequence[str], tried: Sequence[Tried
     """
     if len(readings) == 1:
         return tried[0]
-    apart = [each for each in tried[1:] if each[0] == question and each[1] and _is_apart(each, tried[0])]
+    # "Frail?" after "HbA1c target" is no question on anticoagulants.
+    first, of = tried[0][0], gather(tried[0][1])
+    apart = [
+        (alone, outputs)
+        for alone, outputs in tried[1:]
+        if alone == question and outputs and is_apart(alone, gather(outputs), first=first, of=of)
+    ]
     for reading, outputs in tried:
         if not outputs or (
             (reading, outputs) not in apart and _is_answered(reading, gather(outputs), question, readings)
@@ -49,14 +55,6 @@ def chosen_reading(question: str, readings: Sequence[str], tried: Sequence[Tried
         return tried[-1]
     on_it = [each for each in tried if each not in apart and not _left_out(each[0], question, readings)]
     return _closest(question, on_it or tried)
-
-
-def _is_apart(alone: Tried, first: Tried) -> bool:
-    """Return whether the answer to the last words ``alone`` has nothing of the ``first`` reading, and its own subject.
-
-    "Frail?" after "HbA1c target" is no question on anticoagulants.
-    """
-    return is_apart(alone[0], gather(alone[1]), first=first[0], of=gather(first[1]))
 
 
 def _is_answered(reading: str, evidence: Evidence, question: str, readings: Sequence[str]) -> bool:
