@@ -7,13 +7,13 @@ the addresses. It is written atomically once the services are up, and is valid o
 import fcntl
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
 from pydantic import ValidationError
 
-from chat_app.data_protection import protect, replace_private
+from chat_app.data_protection import file_lock, protect, replace_private
 from chat_app.embedded.specs import EmbeddedUrls, remove_sockets
 from chat_app.errors import EmbeddedServiceError
 
@@ -40,7 +40,7 @@ class Ownership:
         self._data_dir = data_dir
         self._run = data_dir / "run"
         self._addresses = self._run / "services.json"
-        self._lock: int | None = None
+        self._lock: ExitStack | None = None
 
     def prepare(self) -> Self:
         """Create the folders for this user only. Raises ``ConfigurationError`` or ``EmbeddedServiceError``."""
@@ -54,16 +54,10 @@ class Ownership:
         """Try to become the owner; return whether that succeeded. Discards what a dead owner published."""
         if self._lock is not None:
             return True
-        with self._usable():
-            descriptor = os.open(self._run / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(descriptor)
-                if isinstance(error, BlockingIOError):
-                    return False
-                raise
-        self._lock = descriptor
+        with self._usable(), ExitStack() as opened:
+            if not opened.enter_context(file_lock(self._run / "lock", wait=False)):
+                return False
+            self._lock = opened.pop_all()
         left = self.published()
         if left is not None:
             remove_sockets(left, self._data_dir)
@@ -91,7 +85,7 @@ class Ownership:
         """Release the ownership after the services have ended."""
         if self._lock is not None:
             self.retract()
-            os.close(self._lock)
+            self._lock.close()
             self._lock = None
 
     @contextmanager
