@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
-from chat_app.embedded.specs import ServiceName, socket_path
+from chat_app.embedded.specs import ServiceName
 
 PROBE_SECONDS: Final = 1.0
 _PROBES: Final[dict[ServiceName, tuple[bytes, int, bytes]]] = {
@@ -20,23 +20,19 @@ _PROBES: Final[dict[ServiceName, tuple[bytes, int, bytes]]] = {
 async def is_up(name: ServiceName, url: str, *, within: float = PROBE_SECONDS) -> bool:
     """Return whether the service at ``url`` is ready; False after ``within`` seconds."""
     request, length, ending = _PROBES[name]
+    address = urlsplit(url)
     try:
         async with asyncio.timeout(within):
-            return (await _answer(url, request, length)).endswith(ending)
+            if address.scheme == "unix":
+                reader, writer = await asyncio.open_unix_connection(address.path)
+            else:
+                reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            try:
+                writer.write(request)
+                return (await reader.readexactly(length)).endswith(ending)
+            finally:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
     except (OSError, TimeoutError, asyncio.IncompleteReadError):
         return False
-
-
-async def _answer(url: str, request: bytes, length: int) -> bytes:
-    address = urlsplit(url)
-    if address.scheme == "unix":
-        reader, writer = await asyncio.open_unix_connection(str(socket_path(url)))
-    else:
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-    try:
-        writer.write(request)
-        return await reader.readexactly(length)
-    finally:
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()

@@ -151,7 +151,7 @@ class EmbeddedServices:
         return True
 
     async def _answers(self, found: EmbeddedUrls) -> bool:
-        wanted: list[tuple[ServiceName, str | None]] = [(name, found.of(name)) for name in needed(self._settings)]
+        wanted: list[tuple[ServiceName, str | None]] = [(name, getattr(found, name)) for name in needed(self._settings)]
         answers = [url is None or await is_up(name, url) for name, url in wanted]
         # An address may be left over from a killed owner, so only a response proves it.
         if all(answers) and any(url is None for _, url in wanted):

@@ -62,10 +62,6 @@ class EmbeddedUrls(Frozen):
     offline_key: str | None = Field(default=None, repr=False)
     """Key that the offline model requires."""
 
-    def of(self, name: ServiceName) -> str | None:
-        """Return the address of a service."""
-        return {"milvus": self.milvus, "redis": self.redis, "offline": self.offline}[name]
-
 
 def needed(settings: Settings) -> tuple[ServiceName, ...]:
     """Return the services that no setting replaces."""
