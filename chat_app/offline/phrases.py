@@ -11,6 +11,7 @@ from typing import Final
 
 import orjson
 
+from tools.drug_database.names.name_keys import joined
 from tools.language.vocabulary.common_words import LANGUAGES, Language
 
 GREETING: Final = (
@@ -91,7 +92,8 @@ def said(phrase: str, language: Language) -> str:
 def filled(phrase: str, language: Language, names: Mapping[str, Iterable[str]], joint: str = "and") -> str:
     """Return ``phrase`` in ``language`` with each list of ``names`` set into it."""
     listings = {
-        key: listed([said(one, language) for one in values], said(joint, language)) for key, values in names.items()
+        key: joined([said(one, language) for one in values], joint=said(joint, language))
+        for key, values in names.items()
     }
     return said(phrase, language).format(**listings)
 
@@ -99,10 +101,3 @@ def filled(phrase: str, language: Language, names: Mapping[str, Iterable[str]], 
 def section_name(section: str, language: Language = "en") -> str:
     """Return the name of a label's section for headings."""
     return said("in an overdose" if section == "overdosage" else section.replace("_", " "), language)
-
-
-def listed(names: list[str], joint: str = "and") -> str:
-    """Join ``names``: ``a``, ``a and b``, ``a, b and c``."""
-    if len(names) <= 1:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {joint} {names[-1]}"

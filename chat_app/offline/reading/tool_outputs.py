@@ -29,6 +29,7 @@ from chat_app.offline.reading.evidence import (
 )
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Found
+from tools.drug_database.names.name_keys import joined
 from tools.language.quotable_units import sentences, squeeze
 from tools.language.vocabulary.text_language import language_of
 
@@ -53,7 +54,7 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
 def asked_for(arguments: Json) -> str:
     """Return the drug or drugs that ``arguments`` name; empty for a call about something else."""
     value = next((value for key, value in arguments.items() if _DRUG_KEY.search(key) and value), "")
-    return phrases.listed([str(part) for part in value]) if isinstance(value, list) else str(value)
+    return joined([str(part) for part in value]) if isinstance(value, list) else str(value)
 
 
 def _read(output: ToolOutput, evidence: Evidence) -> None:
