@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pydantic import AliasChoices, BaseModel, Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.evaluation.observed_answer import Before, ObservedAnswer, ask, ask_in_parallel
+from chat_app.evaluation.observed_answer import EvaluationQuestion, ObservedAnswer, ask_all
 from chat_app.evaluation.question_files import read_rows
 from chat_app.offline.phrases import is_unclear
 from tools.guidelines import GuidelineLibrary
@@ -31,20 +31,17 @@ _CUT_NUMBER = re.compile(r"\d[.,]?\|[.,]?\d")
 _TABLE = re.compile(r"-{3,}|(?<!\\)[|*`]|\\(?=[\[\]|])")
 
 
-class AnswerQuestion(BaseModel, frozen=True, populate_by_name=True):
+class AnswerQuestion(EvaluationQuestion, frozen=True, populate_by_name=True):
     """A question with the facts that its answer must hold.
 
     ``must`` are exact words of the sources, all of them needed, or one with ``any``; ``answer`` is another name for a
-    single one. ``answerable`` is False where the sources hold no answer. ``after``, one question or several, is asked
-    before it in the same conversation.
+    single one. ``answerable`` is False where the sources hold no answer.
     """
 
-    question: str
     must: tuple[str, ...] = Field((), validation_alias=AliasChoices("must", "answers"))
     answer: str | None = None
     any_of: bool = Field(False, alias="any")
     answerable: bool = True
-    after: Before = ()
 
     @model_validator(mode="after")
     def _facts_of_an_answerable_question(self) -> Self:
@@ -129,10 +126,8 @@ async def evaluate_answers(
     """Ask every question, ``parallel`` at a time, and judge each answer."""
     started = time.monotonic()
 
-    async def judge(question: AnswerQuestion) -> _Judged:
-        return await _judge(question, await ask(agent, question.question, after=question.after, model=model), library)
-
-    judged = await ask_in_parallel(questions, judge, parallel=parallel, progress=progress)
+    answers = await ask_all(agent, questions, parallel=parallel, model=model, progress=progress)
+    judged = [await _judge(question, answer, library) for question, answer in zip(questions, answers, strict=True)]
     return _report(judged, time.monotonic() - started)
 
 

@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
-
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
-from chat_app.evaluation.observed_answer import Before, ObservedAnswer, ask, ask_in_parallel
+from chat_app.evaluation.observed_answer import EvaluationQuestion, ObservedAnswer, ask_all
 from chat_app.evaluation.question_files import read_rows
 from tools.documents.page_words import is_on_page, page_texts
 from tools.documents.row_places import row_is_on_page
@@ -39,14 +37,9 @@ _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
 
 
-class CitationQuestion(BaseModel, frozen=True):
-    """A question; ``after``, one question or several, is asked before it in the same conversation.
+class CitationQuestion(EvaluationQuestion, frozen=True):
+    """A question. The right answer to one of the ``kind`` ``unanswerable`` has no citations."""
 
-    The right answer to a question of the ``kind`` ``unanswerable`` has no citations.
-    """
-
-    question: str
-    after: Before = ()
     kind: str = ""
 
 
@@ -112,10 +105,8 @@ async def evaluate_citations(
     started = time.monotonic()
     sources = _Sources(library)
 
-    async def check(question: CitationQuestion) -> _Checked:
-        return await _check(question, await ask(agent, question.question, after=question.after, model=model), sources)
-
-    checked = await ask_in_parallel(questions, check, parallel=parallel, progress=progress)
+    answers = await ask_all(agent, questions, parallel=parallel, model=model, progress=progress)
+    checked = [await _check(question, answer, sources) for question, answer in zip(questions, answers, strict=True)]
     return _report(questions, checked, time.monotonic() - started)
 
 
@@ -131,12 +122,11 @@ class _Checked:
 
 
 class _Sources:
-    """The original files' pages, each file read once, one at a time."""
+    """The original files' pages, each file read once."""
 
     def __init__(self, library: GuidelineLibrary) -> None:
         self._library = library
         self._texts: dict[str, list[str]] = {}
-        self._reading = asyncio.Lock()
 
     async def opens(self, passage: Passage) -> bool:
         """Return whether the passage's id opens the same words on the same page; texts without pages always do."""
@@ -150,13 +140,12 @@ class _Sources:
         if not passage.id.startswith(STORED):
             return is_on_page(quote, 1, [passage.text])
         path = self._library.original(passage.document_id)
-        async with self._reading:
-            if passage.document_id not in self._texts:
-                self._texts[passage.document_id] = await asyncio.to_thread(page_texts, path)
-            if is_on_page(quote, passage.page or 1, self._texts[passage.document_id]):
-                return True
-            is_row = "\t" in quote and path.suffix == ".pdf"
-            return is_row and await asyncio.to_thread(row_is_on_page, path, passage.page or 1, quote)
+        if passage.document_id not in self._texts:
+            self._texts[passage.document_id] = await asyncio.to_thread(page_texts, path)
+        if is_on_page(quote, passage.page or 1, self._texts[passage.document_id]):
+            return True
+        is_row = "\t" in quote and path.suffix == ".pdf"
+        return is_row and await asyncio.to_thread(row_is_on_page, path, passage.page or 1, quote)
 
 
 async def _check(question: CitationQuestion, answer: ObservedAnswer, sources: _Sources) -> _Checked:

@@ -8,12 +8,11 @@ A sentence counts as quoted when it is inside a quote, or a quote holds the grea
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.evaluation.observed_answer import ask, ask_in_parallel
+from chat_app.evaluation.observed_answer import EvaluationQuestion, ask_all
 from chat_app.evaluation.question_files import read_rows
 from tools.drug_database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
@@ -170,15 +169,15 @@ async def evaluate_asked(
     misses: list[InteractionMiss] = []
     total = len(cases) * len(PHRASINGS)
     for label, pair in cases:
-        questions = [phrasing.format(a=label.label, b=pair.other) for phrasing in PHRASINGS]
-        answers = await ask_in_parallel(questions, partial(ask, agent), parallel=len(questions))
+        questions = [EvaluationQuestion(question=text.format(a=label.label, b=pair.other)) for text in PHRASINGS]
+        answers = await ask_all(agent, questions, parallel=len(questions))
         for question, answer in zip(questions, answers, strict=True):
             missed = _missed(pair.sentences, [answer.text])
             was_called = any(output.name == _TOOL and output.error is None for output in answer.tool_outputs)
             checked += was_called
             found += was_called and len(missed) < len(pair.sentences)
             quoted += not missed
-            misses += [_miss(label, pair, question, sentence) for sentence in missed]
+            misses += [_miss(label, pair, question.question, sentence) for sentence in missed]
             done += 1
         progress("questions asked", done, total)
     count = max(1, total)

@@ -1,12 +1,12 @@
 """Ask an agent the questions of an evaluation, and keep each answer as its reader saw it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
@@ -14,13 +14,18 @@ from chat_app.events import CitationAdded, Outcome
 from chat_app.turn_facts import TurnFacts
 
 USER = "evaluation"
-Question = TypeVar("Question")
-Judged = TypeVar("Judged")
 Before = Annotated[
     tuple[str, ...],
     BeforeValidator(lambda given: (given,) if isinstance(given, str) else given or ()),
 ]
 """The questions that are asked first. A file may give a single one as a string."""
+
+
+class EvaluationQuestion(BaseModel, frozen=True):
+    """A question; ``after``, one question or several, is asked before it in the same conversation."""
+
+    question: str
+    after: Before = ()
 
 
 @dataclass(slots=True)
@@ -67,12 +72,34 @@ class ObservedAnswer(TurnFacts):
         return parts
 
 
-async def ask(
-    agent: AsclepiusHealthcareAgent, question: str, *, after: Sequence[str] = (), model: str | None = None
-) -> ObservedAnswer:
-    """Ask ``question``, in the conversation that the questions ``after`` began, and delete the conversation."""
+async def ask_all(
+    agent: AsclepiusHealthcareAgent,
+    questions: Sequence[EvaluationQuestion],
+    *,
+    parallel: int,
+    model: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[ObservedAnswer]:
+    """Ask the questions, ``parallel`` at a time, and return their answers in the same order."""
+    limit = asyncio.Semaphore(parallel)
+    done = 0
+
+    async def observed(asked: EvaluationQuestion) -> ObservedAnswer:
+        nonlocal done
+        async with limit:
+            answer = await _ask(agent, asked, model)
+        done += 1
+        if progress is not None:
+            progress(done, len(questions))
+        return answer
+
+    return await asyncio.gather(*map(observed, questions))
+
+
+async def _ask(agent: AsclepiusHealthcareAgent, asked: EvaluationQuestion, model: str | None) -> ObservedAnswer:
+    """Ask one question after those before it, and delete the conversation."""
     answer = ObservedAnswer()
-    for text in (*after, question):
+    for text in (*asked.after, asked.question):
         options = ConsultOptions(conversation_id=answer.conversation_id or None, user_id=USER, model=model)
         answer = ObservedAnswer()
         async with aclosing(agent.consult(text, options)) as events:
@@ -80,26 +107,3 @@ async def ask(
                 answer.collect(event)
     await agent.chats.delete(answer.conversation_id, USER)
     return answer
-
-
-async def ask_in_parallel(
-    questions: Sequence[Question],
-    judge: Callable[[Question], Awaitable[Judged]],
-    *,
-    parallel: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Judged]:
-    """Return what ``judge`` finds for each question, in their order, ``parallel`` questions at a time."""
-    limit = asyncio.Semaphore(parallel)
-    done = 0
-
-    async def one(question: Question) -> Judged:
-        nonlocal done
-        async with limit:
-            judged = await judge(question)
-        done += 1
-        if progress is not None:
-            progress(done, len(questions))
-        return judged
-
-    return await asyncio.gather(*map(one, questions))
