@@ -84,20 +84,18 @@ class _Trial(NamedTuple):
         return [(passage.document_id.partition("@")[0], passage.page) for passage in self.result.passages]
 
     @property
-    def hits(self) -> list[bool]:
-        return [name == self.wanted and page in self.question.gold_pages for name, page in self.found]
-
-    @property
-    def is_first(self) -> bool:
-        return self.hits[:1] == [True]
+    def rank(self) -> int:
+        """The place of the page among those found, from 0; ``FIRST`` when it was not found."""
+        hits = [name == self.wanted and page in self.question.gold_pages for name, page in self.found]
+        return hits.index(True) if any(hits) else FIRST
 
 
 def _report(trials: Sequence[_Trial], seconds: float) -> PagesReport:
     answerable = [trial for trial in trials if trial.wanted is not None]
     weak = [not trial.strong for trial in trials if trial.wanted is None]
     return PagesReport(
-        hit_at_1=fmean([trial.is_first for trial in answerable] or [0]),
-        hit_at_5=fmean([any(trial.hits) for trial in answerable] or [0]),
+        hit_at_1=fmean([trial.rank == 0 for trial in answerable] or [0]),
+        hit_at_5=fmean([trial.rank < FIRST for trial in answerable] or [0]),
         questions=len(answerable),
         answerable_strong=fmean([trial.strong for trial in answerable] or [0]),
         unanswerable_weak=fmean(weak) if weak else None,
@@ -110,7 +108,7 @@ def _report(trials: Sequence[_Trial], seconds: float) -> PagesReport:
                 found=tuple(f"{name}:{page}" for name, page in trial.found),
             )
             for trial in answerable
-            if not trial.is_first
+            if trial.rank
         ),
     )
 
