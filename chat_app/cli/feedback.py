@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chat_app.cli import shell
-
-if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
 
 app = typer.Typer(help="List and export rated answers.", no_args_is_help=True)
 
@@ -25,7 +20,7 @@ async def list_feedback() -> None:
     """List ratings, oldest first, with the question's beginning."""
     from chat_app.database.usage_reports import rated_answers
 
-    async with _history("feedback") as engine:
+    async with shell.opened_database("history", read="feedback") as (engine, _):
         found = await rated_answers(engine)
     rows = [
         (one.at, one.user, "helpful" if one.helpful else "not", one.question[:_SHOWN], one.comment) for one in found
@@ -44,7 +39,7 @@ async def export(
 
     from chat_app.database.usage_reports import rated_answers
 
-    async with _history("feedback") as engine:
+    async with shell.opened_database("history", read="feedback") as (engine, _):
         found = await rated_answers(engine)
     for one in found:
         line = one.evaluation_case() if as_evaluation else one.model_dump()
@@ -58,22 +53,10 @@ async def usage(
     from chat_app.database import usage_reports
 
     since = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
-    async with _history() as engine:
+    async with shell.opened_database("history") as (engine, _):
         found = await usage_reports.usage(engine, since=since)
     if json:
         shell.print_json(found)
         return
     columns = ("day", "questions", "users", "conversations", "helpful", "unhelpful")
     shell.print_table(columns, [[getattr(day, column) for column in columns] for day in found])
-
-
-@asynccontextmanager
-async def _history(read: str = "") -> AsyncGenerator[AsyncEngine, None]:
-    """Open the history's database; the audit log records that ``read`` was read. Raises ``ConfigurationError``."""
-    from chat_app.audit import audit_log
-
-    settings = shell.settings()
-    async with shell.opened_database("history", settings) as engine:
-        if read:
-            await audit_log(settings, engine).record("export", shell.actor(), detail=read)
-        yield engine

@@ -21,7 +21,7 @@ from tools.errors import ToolError
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from chat_app.audit import AuditAction
+    from chat_app.audit import AuditAction, AuditLog
     from chat_app.bootstrap import App
     from chat_app.content import Content
     from chat_app.interface.runtime import Runtime
@@ -194,14 +194,19 @@ def opened_content() -> AbstractAsyncContextManager[Content]:
 
 
 @asynccontextmanager
-async def opened_database(what: str, loaded: Settings) -> AsyncGenerator[AsyncEngine, None]:
-    """Open the database of history and audit log to read ``what``. Raises ``ConfigurationError``."""
+async def opened_database(what: str, *, read: str = "") -> AsyncGenerator[tuple[AsyncEngine, AuditLog], None]:
+    """Open the database of the ``what``; the audit log records that ``read`` is read. Raises ``ConfigurationError``."""
+    from chat_app.audit import audit_log
     from chat_app.database.database_engine import DATABASE_ERRORS
     from chat_app.database.migrations import migrated_database
 
+    loaded = settings()
     try:
         async with migrated_database(loaded) as engine:
-            yield engine
+            log = audit_log(loaded, engine)
+            if read:
+                await log.record("export", actor(), detail=read)
+            yield engine, log
     except DATABASE_ERRORS as error:
         raise ConfigurationError(
             f"The {what} cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."

@@ -86,13 +86,9 @@ def _filter(actor: str, action: str, conversation: str, since: str, until: str) 
 @asynccontextmanager
 async def _opened(*, read: bool = True) -> AsyncGenerator[DatabaseAuditLog, None]:
     """Open the audit log of the configured database, which records that it is read. Raises ``ConfigurationError``."""
-    from chat_app.audit import DatabaseAuditLog, audit_log
+    from chat_app.audit import DatabaseAuditLog
 
-    settings = shell.settings()
-    async with shell.opened_database("audit log", settings) as engine:
-        log = audit_log(settings, engine)
+    async with shell.opened_database("audit log", read="audit log" if read else "") as (_, log):
         if not isinstance(log, DatabaseAuditLog):
             raise ConfigurationError("There is no audit log: ASCLEPIUS_AUDIT is off.")
-        if read:
-            await log.record("export", shell.actor(), detail="audit log")
         yield log
