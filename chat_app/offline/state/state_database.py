@@ -65,35 +65,32 @@ class Database:
         Raises ``ConfigurationError`` when the file is damaged, or another version wrote it.
         """
         try:
-            return self._open()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self._path, check_same_thread=False)
+            connection.row_factory = sqlite3.Row
+            # With a write-ahead log a commit is one append that survives the process, and readers do not wait.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # Overwrites deleted rows; ``purge`` does the rest.
+            connection.execute("PRAGMA secure_delete = ON")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+            elif version != SCHEMA_VERSION:
+                connection.close()
+                raise ConfigurationError(
+                    f"The offline server's state was written by another version (format {version}, this one writes "
+                    f"{SCHEMA_VERSION}). Move {self._path.name} out of the data directory to start with an empty one."
+                )
+            self._path.chmod(0o600)
+            self._connection = connection
+            return connection
         except sqlite3.DatabaseError as error:
             raise ConfigurationError(
                 f"The offline server's state cannot be read ({error}). Move {self._path.name} out of the data "
                 "directory to start with an empty one."
             ) from None
-
-    def _open(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self._path, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        # With a write-ahead log a commit is one append that survives the process, and readers do not wait.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # Overwrites deleted rows; ``purge`` does the rest.
-        connection.execute("PRAGMA secure_delete = ON")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
-        elif version != SCHEMA_VERSION:
-            connection.close()
-            raise ConfigurationError(
-                f"The offline server's state was written by another version (format {version}, this one writes "
-                f"{SCHEMA_VERSION}). Move {self._path.name} out of the data directory to start with an empty one."
-            )
-        self._path.chmod(0o600)
-        self._connection = connection
-        return connection
 
     async def aclose(self) -> None:
         """End the thread and close the file."""
