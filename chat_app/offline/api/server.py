@@ -54,7 +54,6 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.add_api_route("/v1/models", _models, methods=["GET"], responses=ERRORS)
     app.add_api_route("/v1/models/{model:path}", _model, methods=["GET"], responses=ERRORS)
     app.openapi = lambda: describe(app, asks_for_key=config.key is not None)  # type: ignore[method-assign]
-    app.exception_handler(ApiError)(_api_error)
     app.exception_handler(RequestValidationError)(_validation_error)
     app.exception_handler(HTTPException)(_http_error)
     app.exception_handler(Exception)(_server_error)
@@ -115,15 +114,13 @@ def _model_object(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": _CREATED, "owned_by": "asclepius", "shutdown_date": None}
 
 
-async def _api_error(_: Request, error: ApiError) -> Response:
-    return error_response(error)
-
-
 async def _validation_error(_: Request, error: RequestValidationError) -> Response:
     return error_response(from_validation(error.errors()))
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
+    if isinstance(error, ApiError):
+        return error_response(error)
     message = f"{error.detail}: see the API's description for its URLs and methods."
     allow = {"Allow": ", ".join(sorted(_methods(request)))} if error.status_code == 405 else None
     return error_response(ApiError(error.status_code, message, headers=allow))
