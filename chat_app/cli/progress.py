@@ -50,12 +50,12 @@ def progress_bars() -> Generator[ShowProgress, None, None]:
 
 
 @contextmanager
-def loading_bars(app: App, *, loaded: str) -> Generator[Callable[[LoadProgress | None], None], None, None]:
-    """Yield a listener that shows the loading of ``app`` from first to last step, then prints ``loaded``."""
+def loading_bars(*, loaded: str) -> Generator[Callable[[App, LoadProgress | None], None], None, None]:
+    """Yield a listener that shows the loading of an app from first to last step, then prints ``loaded``."""
     with ExitStack() as opened:
         bars: ShowProgress | None = None
 
-        def show(progress: LoadProgress | None) -> None:
+        def show(app: App, progress: LoadProgress | None) -> None:
             nonlocal bars
             if progress is None:
                 opened.close()

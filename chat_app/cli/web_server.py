@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from chat_app.data_protection import PRIVATE_UMASK
 from chat_app.embedded.worker_pool import MISCONFIGURED, WorkerPlan, WorkerState
 from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
-from chat_app.interface.runtime import OpenApp
 from chat_app.interface.serving import page_server
 from chat_app.interface.worker_relay import Siblings
 from chat_app.observability.log_format import set_up_logs
@@ -34,23 +34,13 @@ async def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve at ``listener`` until the process is stopped. Raises ``ConfigurationError``."""
     page = page_of(settings, listener)
 
-    @asynccontextmanager
-    async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
-        def tell(message: str) -> None:
-            shell.note(message)
-            on_progress(message)
-
-        async with open_app(settings, on_progress=tell) as app:
-            with loading_bars(app, loaded=f"All guidelines and drugs are loaded; the page is {page}") as show:
-                app.load_listeners.append(show)
-                yield app
-
     def tell_where() -> None:
         publish_address(settings, listener)
         shell.note(f"Asclepius is at {page}")
 
     try:
-        await _serve(settings, open_and_tell, tell_where, [listener])
+        with loading_bars(loaded=f"All guidelines and drugs are loaded; the page is {page}") as show:
+            await _serve(settings, [listener], tell_where, show, note=shell.note)
     finally:
         retract_address(settings)
 
@@ -63,20 +53,14 @@ async def run_worker(plan: WorkerPlan, tell: Callable[[WorkerState], None]) -> N
     # The pool writes nothing more: the input ends with it.
     asyncio.get_running_loop().add_reader(sys.stdin.fileno(), _stop)
 
-    def tell_loaded(progress: LoadProgress | None) -> None:
+    def tell_loaded(_: App, progress: LoadProgress | None) -> None:
         if progress is None:
             tell("loaded")
-
-    @asynccontextmanager
-    async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
-        async with open_app(settings, on_progress=on_progress) as app:
-            app.load_listeners.append(tell_loaded)
-            yield app
 
     siblings = Siblings(plan.siblings, plan.token, settings.server.scheme)
     listeners = [socket.socket(fileno=plan.listener), socket.socket(fileno=plan.own)]
     try:
-        await _serve(settings, open_and_tell, lambda: tell("serving"), listeners, siblings)
+        await _serve(settings, listeners, lambda: tell("serving"), tell_loaded, siblings=siblings)
     except ConfigurationError as error:
         shell.note(f"asclepius: {error}")
         sys.exit(MISCONFIGURED)
@@ -84,9 +68,11 @@ async def run_worker(plan: WorkerPlan, tell: Callable[[WorkerState], None]) -> N
 
 async def _serve(
     settings: Settings,
-    open_services: OpenApp,
-    on_ready: Callable[[], None],
     listeners: list[socket.socket],
+    on_ready: Callable[[], None],
+    on_load: Callable[[App, LoadProgress | None], None],
+    *,
+    note: Callable[[str], None] | None = None,
     siblings: Siblings | None = None,
 ) -> None:
     """Serve until the process is stopped. Raises ``ConfigurationError`` when history or services cannot be opened."""
@@ -97,10 +83,16 @@ async def _serve(
         server.should_exit = True
 
     @asynccontextmanager
-    async def opened(settings: Settings, **options: Any) -> AsyncGenerator[Any, None]:
+    async def opened(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
+        def tell(message: str) -> None:
+            if note is not None:
+                note(message)
+            on_progress(message)
+
         try:
-            async with open_services(settings, **options) as services:
-                yield services
+            async with open_app(settings, on_progress=tell) as app:
+                app.load_listeners.append(partial(on_load, app))
+                yield app
         except ConfigurationError as error:
             end_with(error)
             raise
