@@ -8,8 +8,8 @@ import asyncio
 import json
 import logging
 import os
-import subprocess
 import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -48,14 +48,12 @@ class SupervisedService:
         self.problem = f"{spec.title} is being started."
         """Why the service cannot be used, and the remedy; empty while it runs."""
         self.restarts = 0
-        self._guard: subprocess.Popen[bytes] | None = None
-        self._ended = asyncio.Event()
+        self._guard: Process | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start the service and wait until it responds. Raises ``EmbeddedServiceError`` when it does not start."""
-        self._launch()
-        await self._until_up()
+        await self._until_up(await self._launch())
         self._task = asyncio.ensure_future(self._keep_running())
 
     def supervise(self) -> None:
@@ -69,7 +67,7 @@ class SupervisedService:
             await asyncio.wait([self._task])
         await self._end()
 
-    def _launch(self) -> None:
+    async def _launch(self) -> Process:
         plan = {
             "command": self.spec.command,
             "log": str(self.log),
@@ -90,10 +88,10 @@ class SupervisedService:
                 f"set ASCLEPIUS_DATA_DIR to another directory, or {self.spec.alternative}."
             ) from None
         try:
-            self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+            self._guard = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan)),
+                stdin=PIPE,
+                stdout=DEVNULL,
                 stderr=errors,
                 cwd=self.spec.folder,
                 env=self.spec.environment,
@@ -101,29 +99,14 @@ class SupervisedService:
             )
         finally:
             os.close(errors)
-        self._watch(self._guard)
+        return self._guard
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Set ``_ended`` when the guard's output ends. The guard prints nothing, so any event is its end."""
-        loop = asyncio.get_running_loop()
-        ended = self._ended = asyncio.Event()
-        output = process.stdout
-        if output is None:
-            raise TypeError("the guard's output is a pipe")
-
-        def at_end() -> None:
-            loop.remove_reader(output.fileno())
-            output.close()
-            ended.set()
-
-        loop.add_reader(output.fileno(), at_end)
-
-    async def _until_up(self) -> None:
+    async def _until_up(self, guard: Process) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.spec.ready_seconds
         while not await is_up(self.spec.name, self.spec.url):
-            if self._ended.is_set():
-                raise EmbeddedServiceError(self._why_ended())
+            if guard.returncode is not None:
+                raise EmbeddedServiceError(self._why_ended(guard.returncode))
             if loop.time() > deadline:
                 raise EmbeddedServiceError(
                     f"{self.spec.title} did not answer within {self.spec.ready_seconds:.0f} s. Its log is {self.log}."
@@ -137,12 +120,12 @@ class SupervisedService:
         while True:
             began = loop.time()
             try:
-                if self._guard is None:
-                    self._launch()
+                guard = self._guard or await self._launch()
                 if self.problem:
-                    await self._until_up()
+                    await self._until_up(guard)
                 hung = f"{self.spec.title} did not answer for {self._hang_seconds:.0f} s. Its log is {self.log}."
-                self.problem = self._why_ended() if await self._ends_or_hangs() else hung
+                code = await self._ends_or_hangs(guard)
+                self.problem = hung if code is None else self._why_ended(code)
             except EmbeddedServiceError as error:
                 self.problem = str(error)
             if loop.time() - began > STAYED_UP_SECONDS:
@@ -153,22 +136,20 @@ class SupervisedService:
             pause = min(pause * 2, LONGEST_PAUSE)
             self.restarts += 1
 
-    async def _ends_or_hangs(self) -> bool:
-        """Wait until the service ends, and return True, or until it has not answered for a while, and return False."""
+    async def _ends_or_hangs(self, guard: Process) -> int | None:
+        """Wait until the service ends, and return its code, or until it has not answered for a while: None."""
         clock = asyncio.get_running_loop()
         answered = clock.time()
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._hang_seconds / _PROBES_PER_HANG):
-                    await self._ended.wait()
-                    return True
+                    return await guard.wait()
             if await is_up(self.spec.name, self.spec.url, within=self._hang_seconds / _PROBES_PER_HANG):
                 answered = clock.time()
             elif clock.time() - answered >= self._hang_seconds:
-                return self._ended.is_set()
+                return guard.returncode
 
-    def _why_ended(self) -> str:
-        code = None if self._guard is None else self._guard.wait()
+    def _why_ended(self, code: int) -> str:
         if code == service_guard.IN_USE:
             return (
                 f"{self.spec.title} in {self.spec.folder} is open in another process: end that process, or set "
@@ -178,18 +159,17 @@ class SupervisedService:
 
     async def _end(self) -> None:
         """End the guard, and with it the service."""
-        process = self._guard
-        if process is None:
+        guard = self._guard
+        if guard is None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
+        if guard.stdin is not None:
+            guard.stdin.close()
         try:
             async with asyncio.timeout(_STOP_SECONDS + _GUARD_SECONDS):
-                await self._ended.wait()
+                await guard.wait()
         except TimeoutError:
-            process.kill()
-            await self._ended.wait()
-        process.wait()
+            guard.kill()
+            await guard.wait()
         self._guard = None
 
 
