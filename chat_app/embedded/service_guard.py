@@ -20,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,8 @@ IN_USE: Final = 75
 NOT_RUNNABLE: Final = 127
 _PR_SET_PDEATHSIG: Final = 1
 _PARENT_CHECK_SECONDS: Final = 1.0
-_PIECES_PER_LOOK: Final = 16
+_LAST_OUTPUT_SECONDS: Final = 1.0
+"""Seconds to wait for the end of the output, which a process that left the service's group may keep open."""
 
 
 class BoundedLog:
@@ -115,6 +117,8 @@ class ServiceGuard:
         except OSError as error:
             self._log.write(f"{self._plan['command'][0]} cannot be run: {error.strerror}\n".encode())
             return NOT_RUNNABLE
+        copying = threading.Thread(target=self._copy, args=(child,), daemon=True)
+        copying.start()
         try:
             self._attend(child)
         finally:
@@ -122,6 +126,7 @@ class ServiceGuard:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
         code = child.wait()
+        copying.join(_LAST_OUTPUT_SECONDS)
         return code if code >= 0 else 128 - code
 
     def _listen_to_signals(self) -> None:
@@ -157,21 +162,14 @@ class ServiceGuard:
         return lock is not None
 
     def _attend(self, child: subprocess.Popen[bytes]) -> None:
-        if child.stdout is None:
-            raise TypeError("the service's output is a pipe")
-        output = child.stdout.fileno()
-        os.set_blocking(output, False)
-        self._selector.register(output, selectors.EVENT_READ, "output")
         kill_at: float | None = None
         while child.poll() is None:
             self._look(_PARENT_CHECK_SECONDS)
-            self._copy(output)
             if self._stopping and kill_at is None:
                 kill_at = time.monotonic() + self._plan["stop_seconds"]
                 child.send_signal(self._plan["stop_signal"])
             elif kill_at is not None and time.monotonic() > kill_at:
                 child.kill()
-        self._copy(output)
 
     def _look(self, seconds: float) -> None:
         """Wait for an event; note whether the service must stop."""
@@ -185,18 +183,11 @@ class ServiceGuard:
         if os.getppid() != self._parent:
             self._stopping = True
 
-    def _copy(self, output: int) -> None:
-        with contextlib.suppress(BlockingIOError):
-            # Not until it is empty: a service that never stops printing must still receive its signal.
-            for _ in range(_PIECES_PER_LOOK):
-                data = os.read(output, 65_536)
-                if not data:
-                    break
-                self._log.write(data)
-            else:
-                return
-            if output in self._selector.get_map():
-                self._selector.unregister(output)
+    def _copy(self, child: subprocess.Popen[bytes]) -> None:
+        if child.stdout is None:
+            raise TypeError("the service's output is a pipe")
+        while data := os.read(child.stdout.fileno(), 65_536):
+            self._log.write(data)
 
 
 def main() -> int:
