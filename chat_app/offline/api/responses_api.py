@@ -56,14 +56,9 @@ async def retrieve(
     """Return a response; with ``stream`` its events after number ``starting_after``."""
     turn = service.live(response_id)
     first = 0 if query.starting_after is None else query.starting_after + 1
-    if turn is not None:
-        if query.stream:
-            return _stream(turn.frames(first, config.keep_alive))
-        return json_response(turn.response)
-    response = await store.get(response_id)
     if query.stream:
-        return _stream(_replay(response, first))
-    return json_response(response)
+        return _stream(turn.frames(first, config.keep_alive) if turn else _replay(await store.get(response_id), first))
+    return json_response(turn.response if turn else await store.get(response_id))
 
 
 async def _replay(response: Json, first: int) -> AsyncIterator[bytes]:
