@@ -111,13 +111,6 @@ async def run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, *, d
     ``delta_seconds`` is the pause between the words of a streamed answer. The pauses of long answers are shorter, so
     that they add up to at most ``_LONGEST_PAUSES``.
     """
-    try:
-        await _run(turn, store, search, delta_seconds)
-    finally:
-        turn.end()
-
-
-async def _run(turn: ResponseTurn, store: ResponseStore, search: FileSearch, delta_seconds: float) -> None:
     response = turn.response
     try:
         prompt = prompt_of(turn.request, turn.read)

@@ -86,12 +86,15 @@ class ResponseService:
 
     def _run(self, turn: ResponseTurn) -> None:
         """Run a turn that is in ``_live``, and remove it from there at its end."""
-        response_id = turn.response["id"]
         if turn.request.background:
             turn.publish({"type": "response.queued", "response": turn.response})
         work = run(turn, self._store, self._search.search, delta_seconds=self._config.delta_ms / 1000)
-        turn.task = asyncio.create_task(work, name=f"turn {response_id}")
-        turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
+        turn.task = asyncio.create_task(work, name=f"turn {turn.response['id']}")
+        turn.task.add_done_callback(lambda _: self._end(turn))
+
+    def _end(self, turn: ResponseTurn) -> None:
+        del self._live[turn.response["id"]]
+        turn.end()
 
     async def _history(self, response_id: str | None, known: Known = _NONE) -> list[Json]:
         if response_id is None:
