@@ -13,7 +13,6 @@ import typer
 from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate, feedback, guidelines, serve, shell
 from chat_app.cli.governance import audit, backup, users
-from chat_app.cli.shell import command
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -28,13 +27,13 @@ app = typer.Typer(
 app.command(name="serve")(serve.serve)
 app.command(name="ask")(ask.ask)
 app.command(name="doctor")(doctor.doctor)
-command(app)(serve.mcp)
+shell.command(app)(serve.mcp)
 app.command(name="offline-server")(serve.offline_server)
 app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
-command(app)(backup.backup)
-command(app)(backup.restore)
+shell.command(app)(backup.backup)
+shell.command(app)(backup.restore)
 app.add_typer(audit.app, name="audit")
 app.add_typer(feedback.app, name="feedback")
 shell.command(app)(feedback.usage)

@@ -57,11 +57,10 @@ def page_of(settings: Settings, listener: socket.socket) -> str:
 
 def publish_address(settings: Settings, listener: socket.socket) -> None:
     """Publish the page's address to other commands of this user."""
-    path = settings.storage.data_dir / _FILE
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     host = settings.server.host
     reachable = "127.0.0.1" if host in {"0.0.0.0", "::", "localhost"} else host  # noqa: S104
-    path.write_text(json.dumps({"url": _origin(settings, reachable, listener)}), encoding="utf-8")
+    page = json.dumps({"url": _origin(settings, reachable, listener)})
+    (settings.storage.data_dir / _FILE).write_text(page, encoding="utf-8")
 
 
 def retract_address(settings: Settings) -> None:
