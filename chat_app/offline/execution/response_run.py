@@ -171,7 +171,7 @@ def _item(step: ModelStep, turn: ResponseTurn, pending: Json | None) -> Json:
         case Call(name, arguments):
             return objects.function_call_item(name, orjson.dumps(arguments).decode())
         case Searching(queries):
-            return objects.file_search_item(list(queries), None)
+            return objects.file_search_item(list(queries))
         case Searched(results):
             wanted = "file_search_call.results" in include
             shown = [asdict(found) | {"score": round(found.score, 4)} for found in results]

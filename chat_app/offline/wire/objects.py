@@ -124,15 +124,9 @@ def reasoning_item(summary: str, *, sealed: bool) -> Json:
     return item | {"encrypted_content": base64.b64encode(summary.encode()).decode()} if sealed else item
 
 
-def file_search_item(queries: list[str], results: list[Json] | None) -> Json:
-    """Return a completed file search call."""
-    return {
-        "type": "file_search_call",
-        "id": new_id("fs"),
-        "status": "completed",
-        "queries": queries,
-        "results": results,
-    }
+def file_search_item(queries: list[str]) -> Json:
+    """Return a completed file search call without results."""
+    return {"type": "file_search_call", "id": new_id("fs"), "status": "completed", "queries": queries, "results": None}
 
 
 def usage(input_tokens: int, output: list[Json]) -> Json:

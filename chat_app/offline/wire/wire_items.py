@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -120,23 +120,10 @@ class OtherItemIn(Open):
     type: Annotated[str, Field(pattern=r"^[a-z]\w*_(?:call(?:_output)?|list_tools|approval_re(?:quest|sponse))$")]
 
 
-_ITEMS = frozenset(
-    {
-        "message",
-        "function_call",
-        "function_call_output",
-        "reasoning",
-        "file_search_call",
-        "compaction",
-        "item_reference",
-    }
-)
-
-
 def _item_tag(value: object) -> str:
     kind = kind_of(value)
     if kind or not isinstance(value, Mapping):
-        return f"~{kind}" if kind in _ITEMS else "~other" if kind else "~message"
+        return f"~{kind}" if f"~{kind}" in _TAGS else "~other" if kind else "~message"
     return "~message" if "role" in value else "~item_reference"
 
 
@@ -151,5 +138,6 @@ InputItem = Annotated[
     | Annotated[OtherItemIn, Tag("~other")],
     Discriminator(_item_tag),
 ]
+_TAGS = frozenset(branch.__metadata__[0].tag for branch in get_args(get_args(InputItem)[0]))
 Items = Annotated[list[InputItem], Field(max_length=10_000)]
 Input = Annotated[Annotated[str, Tag("~str")] | Annotated[Items, Tag("~items")], Discriminator(text_or_list)]
