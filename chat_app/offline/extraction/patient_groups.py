@@ -31,8 +31,9 @@ def fits_group(question: Question, unit: Unit, section: str) -> float:
     patients only in a table whose first column lists patients; other tables list criteria.
     """
     text = f"{unit.heading} {unit.text}"
-    named = question.names_group(f"{section} {text}")
-    group = 1.0 if named else question.on_group(_EMPHASIZED.sub("", _LISTED.sub("", text)))
+    group = question.on_group(_EMPHASIZED.sub("", _LISTED.sub("", text)))
+    named = question.names_group(text) or (group >= 0 and question.names_group(section))
+    group = 1.0 if named else group
     if is_of_age(question.text, text) is False:
         # "80 years or older" is not on a patient of 72 years, who is one of the older, too.
         named, group = False, min(group, 0.0)

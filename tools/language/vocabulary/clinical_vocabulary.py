@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
@@ -26,6 +27,8 @@ _EXACT: Final = "="
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
+_MOST_PHRASES: Final = 6
+"""Maximum number of phrases for a compound."""
 _MOST_MEANT: Final = 3
 """Maximum number of words that a shortened word may mean."""
 _FINDING: Final = re.compile(
@@ -157,7 +160,10 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def _compound(word: str) -> tuple[str, ...]:
-    """Return the English terms for the parts of a German compound; empty unless the parts cover the whole word."""
+    """Return English phrases for a German compound from those for its parts, which must cover the whole word.
+
+    "Sauerstoffziel" is an oxygen target, and no other target.
+    """
     known = _vocabulary("de")
     for cut in range(min(len(word) - _SHORTEST_PART, _longest_part()), _SHORTEST_PART - 1, -1):
         first, rest = word[:cut], word[cut:]
@@ -168,7 +174,8 @@ def _compound(word: str) -> tuple[str, ...]:
             if rest.startswith(link) and (
                 more := known.get(_key([rest[len(link) :]], "de")) or _compound(rest[len(link) :])
             ):
-                return (*terms, *more)
+                phrases = (f"{one} {other}" for one in terms for other in more)
+                return tuple(islice(phrases, _MOST_PHRASES))
     return ()
 
 
