@@ -37,13 +37,15 @@ _JSON: Final = json.JSONDecoder()
 
 
 def declared_name(name: str, tools: Mapping[str, Any]) -> str:
-    """Return the tool that ``name`` means, without a namespace before it, or a method or special token after it.
+    """Return the tool that ``name`` means, without a namespace before it, or a method, token or header after it.
 
     Some bridges send a name twice, as if it were streamed.
     """
     parts = [] if name in tools else re.split(r"[.:/]", name.partition("<")[0].strip())
     half = name[: len(name) // 2]
-    return next((part for part in (*reversed(parts), *([half] if half * 2 == name else ())) if part in tools), name)
+    bare = [re.sub(r"(?:commentary|json|code)+\Z", "", part) for part in parts]
+    meant = (*reversed(parts), *reversed(bare), *([half] if half * 2 == name else ()))
+    return next((part for part in meant if part in tools), name)
 
 
 def end_outside_strings(text: str, sign: str, at: int) -> int:

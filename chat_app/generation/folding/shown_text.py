@@ -7,6 +7,7 @@ from typing import Any
 
 from chat_app.generation.folding.call_reading import Piece, WrittenCall
 from chat_app.generation.folding.control_tokens import ControlTokens
+from chat_app.generation.folding.harmony_words import HarmonyWords
 from chat_app.generation.folding.streamed_calls import StreamedCalls
 from chat_app.generation.folding.text_parts import Change, StreamedMessage
 from chat_app.generation.folding.thoughts import Spoken, Thoughts
@@ -28,9 +29,15 @@ logger = logging.getLogger(__name__)
 @dataclass(slots=True)
 class _Shown:
     calls: WrittenCalls | None
+    harmony: HarmonyWords = field(default_factory=HarmonyWords)
     thoughts: Thoughts = field(default_factory=Thoughts)
     tokens: ControlTokens = field(default_factory=ControlTokens)
     text: TextBuffer = field(default_factory=TextBuffer)
+
+    def spoken(self, text: str, *, ended: bool = False) -> Spoken:
+        """Return what ``text`` adds to the answer and to the reasoning."""
+        text = text if self.harmony.absent else self.harmony.feed(text, ended=ended)
+        return self.thoughts.feed(text, ended=ended)
 
 
 class ShownText:
@@ -72,7 +79,7 @@ class ShownText:
             if self._latest is not message:
                 updates += self._released()
                 self._latest = message
-            found = self._said(message, shown, shown.thoughts.feed(text))
+            found = self._said(message, shown, shown.spoken(text))
             updates += self._replaced(message, shown, [*found, *self.flushed(message)]) if replaces else found
         return updates
 
@@ -80,7 +87,7 @@ class ShownText:
         """Return the text held back of an ended message, without a call that was cut off."""
         if (shown := self._shown.get(message.key)) is None:
             return []
-        updates = self._said(message, shown, shown.thoughts.feed("", ended=True))
+        updates = self._said(message, shown, shown.spoken("", ended=True))
         if shown.calls:
             pieces = shown.calls.abandon() if broke_off else shown.calls.close()
             updates += self._pieces(message, shown, pieces)
