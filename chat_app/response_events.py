@@ -10,7 +10,7 @@ Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 
 from chat_app.errors import ProtocolViolation
 from chat_app.response_objects import Annotation, Arguments, ContentPart, OutputItem, Response, Wire, written_text
@@ -93,13 +93,13 @@ class RefusalDone(PlacedEvent):
 
 
 class FunctionArgumentsDelta(PlacedEvent):
-    type: Literal["response.function_call_arguments.delta"]
-    delta: str
+    type: Literal["response.function_call_arguments.delta", "response.custom_tool_call_input.delta"]
+    delta: Arguments
 
 
 class FunctionArgumentsDone(PlacedEvent):
-    type: Literal["response.function_call_arguments.done"]
-    arguments: Arguments
+    type: Literal["response.function_call_arguments.done", "response.custom_tool_call_input.done"]
+    arguments: Arguments = Field(validation_alias=AliasChoices("arguments", "input"))
 
 
 class FileSearchEvent(StreamEvent):
@@ -199,6 +199,8 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
     if not isinstance(body, dict):
         if named(line) == "error":
             return ErrorEvent(type="error")
+        if not body or isinstance(body, int | float) or is_other(named(line)):
+            return UnknownEvent(type=named(line))
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")
     kind = body.get("type")
     if kind is None:
@@ -231,6 +233,11 @@ def named(line: bytes) -> str:
     return line.removeprefix(b"event:").strip().decode(errors="replace")
 
 
+def is_other(name: str) -> bool:
+    """Return whether an ``event:`` line names an event of another protocol."""
+    return name not in {"", "message"} and not name.startswith("response.")
+
+
 def _untyped(body: Mapping[str, Any]) -> str:
     """Return the type that an event without one means: a response's end, an error, or nothing that is known."""
     if body.get("object") == "response" or body.keys() >= _OWN:
@@ -249,9 +256,9 @@ def _text_delta(body: dict[str, Any], kind: str) -> OutputTextDelta | UnknownEve
     if type(text) is str and type(item_id) is str and _NUMBERS.issuperset((type(number), type(at), type(part))):
         return OutputTextDelta(number, item_id, at, part, text, body)
     # Some servers send a text of digits as a number.
-    said = str(text) if type(text) in {int, float} else written_text(text)
+    said = str(text) if type(text) in {int, float} else written_text(text if "delta" in body else body)
     read = body if said is None else {**body, "delta": said}
-    event = _fitted(_TextDelta, kind, read) if "delta" in body else None
+    event = _fitted(_TextDelta, kind, read) if "delta" in read else None
     if event is None:
         return _unknown(kind, body)
     return OutputTextDelta(

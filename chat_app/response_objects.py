@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
 FILE_SEARCH: Final = "file_search"
 """The name of the server's own search among the tools and their calls."""
@@ -47,38 +47,20 @@ class OtherItem(Other):
     id: str | None = None
 
 
+_UNTYPED: Final = {"arguments": "function_call", "function": "function_call", "role": "message", "text": "text"}
+"""Types of objects that do not name theirs, by what they have."""
+
+
 def _by_type(other: type[Other] = Other, /, **models: type[Wire]) -> BeforeValidator:
     """Return a validator that takes the model of an object's type, or ``other``."""
 
     def validated(value: object) -> object:
         if isinstance(value, Mapping):
-            return models.get(str(value.get("type")), other).model_validate(value)
+            kind = str(value.get("type") or next((_UNTYPED[key] for key in _UNTYPED if key in value), ""))
+            return models.get(kind, other).model_validate({**value, "type": kind} if kind in models else value)
         return value
 
     return BeforeValidator(validated)
-
-
-Annotation = Annotated[FileCitation | Other, _by_type(file_citation=FileCitation)]
-
-
-class OutputText(Wire):
-    type: Literal["output_text", "text"] = "output_text"
-    text: str
-    annotations: tuple[Annotation, ...] = ()
-
-
-class Refusal(Wire):
-    type: Literal["refusal"] = "refusal"
-    refusal: str
-
-
-ContentPart = Annotated[
-    OutputText | Refusal | Other, _by_type(output_text=OutputText, text=OutputText, refusal=Refusal)
-]
-
-
-def _parts(value: object) -> object:
-    return [{"type": "output_text", "text": value}] if isinstance(value, str) else value
 
 
 def written_text(value: object) -> str | None:
@@ -86,13 +68,27 @@ def written_text(value: object) -> str | None:
     match value:
         case str():
             return value
-        case {"text": str() as text}:
-            return text
+        case {"text": text} | {"content": text} | {"value": text}:
+            return written_text(text)
         case [_, *_]:
             texts = [written_text(one) for one in value]
             return None if None in texts else "".join(filter(None, texts))
         case _:
             return None
+
+
+Annotation = Annotated[FileCitation | Other, _by_type(file_citation=FileCitation)]
+
+
+class OutputText(Wire):
+    type: str = "output_text"
+    text: Annotated[str, BeforeValidator(written_text)] = Field(validation_alias=AliasChoices("text", "content"))
+    annotations: tuple[Annotation, ...] = ()
+
+
+class Refusal(Wire):
+    type: Literal["refusal"] = "refusal"
+    refusal: str = Field(validation_alias=AliasChoices("refusal", "text"))
 
 
 def _json_text(value: object) -> object:
@@ -107,6 +103,31 @@ Arguments = Annotated[str, BeforeValidator(_json_text)]
 """JSON text, which some servers send as an object."""
 
 
+class FunctionCallItem(Wire):
+    type: str = "function_call"
+    id: str | None = None
+    call_id: str = ""
+    name: str = Field("", validation_alias=AliasChoices("name", AliasPath("function", "name")))
+    arguments: Arguments = Field(
+        "", validation_alias=AliasChoices("arguments", "input", "parameters", AliasPath("function", "arguments"))
+    )
+    status: str | None = None
+
+
+_CALLS: Final = dict.fromkeys(
+    ("function_call", "custom_tool_call", "function", "function_tool_call", "tool_call", "tool_use"), FunctionCallItem
+)
+"""Types of calls; those of other protocols are calls of declared tools only."""
+_TEXTS: Final = dict.fromkeys(("output_text", "text", "output", "input_text"), OutputText)
+ContentPart = Annotated[OutputText | Refusal | FunctionCallItem | Other, _by_type(refusal=Refusal, **_TEXTS, **_CALLS)]
+
+
+def _parts(value: object) -> object:
+    """Return a message's content as a list of parts."""
+    parts = [value] if isinstance(value, str | Mapping) else value
+    return [{"text": one} if isinstance(one, str) else one for one in parts] if isinstance(parts, list) else parts
+
+
 class MessageItem(Wire):
     type: Literal["message"] = "message"
     id: str = ""
@@ -114,15 +135,7 @@ class MessageItem(Wire):
     status: str | None = None
     content: Annotated[tuple[ContentPart, ...], BeforeValidator(_parts)] = ()
     """Its parts; some servers send plain text."""
-
-
-class FunctionCallItem(Wire):
-    type: Literal["function_call"] = "function_call"
-    id: str | None = None
-    call_id: str = ""
-    name: str = ""
-    arguments: Arguments = ""
-    status: str | None = None
+    tool_calls: tuple[FunctionCallItem, ...] = ()
 
 
 class FunctionCallOutputItem(Wire):
@@ -168,7 +181,7 @@ OutputItem = Annotated[
     _by_type(
         OtherItem,
         message=MessageItem,
-        function_call=FunctionCallItem,
+        **_CALLS,
         function_call_output=FunctionCallOutputItem,
         file_search_call=FileSearchCallItem,
         reasoning=ReasoningItem,

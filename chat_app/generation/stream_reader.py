@@ -23,7 +23,7 @@ import orjson
 from chat_app.errors import ProtocolViolation, StreamStalled, StreamTruncated
 from chat_app.generation.model_client import EventBatch
 from chat_app.generation.sse import SSEDecoder
-from chat_app.response_events import LAST, OutputTextDelta, ResponseEvent, named, parse_event
+from chat_app.response_events import LAST, OutputTextDelta, ResponseEvent, is_other, named, parse_event
 
 LONGEST_PAUSE: Final = 0.08
 OVERLOAD_PAUSE: Final = 0.3
@@ -189,7 +189,7 @@ def _decoded(
     try:
         for data in decoder.feed(chunk):
             # Some servers send pings without data, or comments as data.
-            if data and not data.startswith((b"[DONE]", b":")):
+            if data and not data.startswith((b"[DONE]", b'"[DONE]', b":")):
                 event = parse_event(bodies.read(data, decoder.name), decoder.name)
                 batch.append(event)
                 # Asking a model's class takes several times as long.
@@ -209,7 +209,7 @@ class _Bodies:
         self._half = ""
 
     def read(self, data: bytes, line: bytes) -> object:
-        """Return the body of an event; None for an error that is plain text. Raises ``ValueError`` for any other."""
+        """Return an event's body; None for plain text with a name of its own. Raises ``ValueError`` for any other."""
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -217,7 +217,7 @@ class _Bodies:
             try:
                 decoded = json.loads(data.decode(errors="replace"))
             except ValueError:
-                if named(line) == "error":
+                if is_other(named(line)):
                     return None
                 raise
             if isinstance(decoded, dict) and isinstance(delta := decoded.get("delta"), str):

@@ -423,9 +423,44 @@ def test_what_has_a_wrong_shape_and_no_text_is_left_out() -> None:
     (text,) = message.content
     assert isinstance(text, OutputText)
     assert (text.text, [a.type for a in text.annotations]) == ("a", ["file_citation"])
-    for lost in ({"output": [{"content": [part]}]}, {"output": [{"type": "function_call", "arguments": [1]}]}):
+    for lost in ({"output": [{"about": [part]}]}, {"output": [{"type": "function_call", "arguments": [1]}]}):
         with pytest.raises(ProtocolViolation, match="malformed"):
             parse_event({"type": "response.completed", "response": lost})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"text": "Give it."}],
+        [{"type": None, "text": "Give it."}],
+        [{"type": "output", "text": "Give it."}],
+        [{"type": "text", "content": "Give it."}],
+        [{"type": "text", "text": {"value": "Give it."}}],
+        {"type": "output_text", "text": "Give it."},
+        ["Give ", "it."],
+    ],
+)
+def test_texts_in_the_shapes_of_other_protocols_are_shown_once(content: object) -> None:
+    item = {"type": "message", "id": "m", "role": "model", "content": content}
+    for bodies in ([item_done(item)], [delta("Give "), delta("it."), item_done(item)], []):
+        _, fold = feed(*bodies, completed(item))
+        assert (fold.text, fold.outcome.kind) == ("Give it.", "completed")
+
+
+@pytest.mark.parametrize(
+    "piece", [{"text": "it."}, {"delta": {"content": "it."}}, {"delta": {"text": {"value": "it."}}}]
+)
+def test_a_delta_in_another_shape_is_shown(piece: Json) -> None:
+    _, fold = feed(delta("Give "), {"type": "response.output_text.delta", "item_id": "m", **piece}, completed())
+    assert fold.text == "Give it."
+
+
+def test_an_event_that_is_no_object_is_unknown_only_where_it_says_nothing() -> None:
+    for said, line in ((None, b""), ([], b""), (7, b""), ("alive", b"event: ping")):
+        assert isinstance(parse_event(said, line), UnknownEvent)
+    for line in (b"", b"event: message", b"event: response.output_text.delta"):
+        with pytest.raises(ProtocolViolation, match="not a JSON object"):
+            parse_event("Give it.", line)
 
 
 def test_arguments_that_cannot_be_text_are_a_violation() -> None:

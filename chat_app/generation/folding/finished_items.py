@@ -20,8 +20,8 @@ from chat_app.response_objects import (
     Response,
 )
 
-_OWN: Final = "assistant"
-"""The role of the answer; some servers list the messages of the question beside it."""
+_ASKED: Final = frozenset({"user", "system", "developer", "tool"})
+"""Roles of the question's messages, which some servers list beside the answer."""
 
 
 class FinishedItems:
@@ -40,11 +40,12 @@ class FinishedItems:
         """Add an item that ended while the response streams."""
         self.items.append(item)
         match item:
-            case MessageItem(role=role) if role != _OWN:
+            case MessageItem(role=role) if role in _ASKED:
                 return []
             case MessageItem():
                 message = self._messages.finished(Place(item.id, index), _joined(item))
-                return self._message_done(item, message)
+                calls = [ready for call in _calls_in([item]) for ready in self._calls.done(call)]
+                return [*self._message_done(item, message), *map(ToolCallReady, calls)]
             case FunctionCallItem():
                 return list(map(ToolCallReady, self._calls.done(item, index)))
             case _:
@@ -58,15 +59,14 @@ class FinishedItems:
             if not isinstance(item, MessageItem | FunctionCallItem) and (item.type, item.id) not in done:
                 self.items.append(item)
                 updates += self._other_done(item)
-        messages = [item for item in response.output if isinstance(item, MessageItem) and item.role == _OWN]
+        messages = [item for item in response.output if isinstance(item, MessageItem) and item.role not in _ASKED]
         if response.output_text and not messages:
             messages = [MessageItem(content=(OutputText(text=response.output_text),))]
         return updates + self._terminal_messages(messages)
 
     def add_calls(self, response: Response) -> list[Update]:
         """Add the calls of a completed response, also those whose end was not sent."""
-        calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
-        return list(map(ToolCallReady, [*self._calls.terminal(calls), *self._calls.close()]))
+        return list(map(ToolCallReady, [*self._calls.terminal(_calls_in(response.output)), *self._calls.close()]))
 
     def search_started(self, item_id: str) -> list[Update]:
         """Begin the server's own file search, which several events announce."""
@@ -116,6 +116,12 @@ class FinishedItems:
             message = known or self._messages.only_finished(Place(item.id), _joined(item))
             updates += self._message_done(item, message)
         return updates + self._shown.changed(self._messages.repeats())
+
+
+def _calls_in(items: Sequence[OutputItem]) -> list[FunctionCallItem]:
+    """Return the calls among ``items``, and those that some servers put into a message."""
+    inner = [[*item.content, *item.tool_calls] if isinstance(item, MessageItem) else [item] for item in items]
+    return [part for parts in inner for part in parts if isinstance(part, FunctionCallItem)]
 
 
 def _texts(item: MessageItem) -> list[tuple[PartKind, str]]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,6 +11,7 @@ from uuid import uuid4
 import orjson
 
 from chat_app.generation.folding.call_reading import WrittenCall, declared_name
+from chat_app.generation.folding.text_parts import agree, same_index
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import FunctionCallItem
 
@@ -24,6 +26,8 @@ class _Call:
     index: int | None
     arguments: TextBuffer = field(default_factory=TextBuffer)
     done: bool = False
+    given_id: str | None = None
+    """The call id that the server gave to a call that is done."""
     unknown: bool = False
     """Whether the server knows no call of this id: the model wrote it as text, or the server began again after it."""
     sent: bool = False
@@ -32,13 +36,12 @@ class _Call:
     def is_named(self, item: FunctionCallItem, index: int | None) -> bool:
         """Return whether ``item`` has an id of this call and is not another call at another index."""
         other_call = bool(item.call_id and self.item.call_id) and item.call_id != self.item.call_id
-        other_index = None not in (index, self.index) and index != self.index
-        return bool(_names(item) & self.ids) and not (other_call and other_index)
+        return bool(_names(item) & self.ids) and (not other_call or agree(index, self.index))
 
-    def differs(self, item: FunctionCallItem, index: int | None) -> bool:
-        """Return whether ``item`` shares an id with this call, but is elsewhere and has other arguments."""
-        elsewhere = (None not in (index, self.index) and index != self.index) or item.id != self.item.id
-        return elsewhere and _says(item.arguments) and _request(item) != _request(self.item)
+    def announces(self, item: FunctionCallItem, index: int | None) -> bool:
+        """Return whether ``item`` is this open call, announced again."""
+        same_name = item.name == self.item.name or not (item.name and self.item.name)
+        return not self.done and same_name and agree(index, self.index) and self.is_named(item, index)
 
 
 class StreamedCalls:
@@ -48,6 +51,8 @@ class StreamedCalls:
         self._tools = tools or {}
         self._calls: list[_Call] = []
         self._answered: set[str] = set()
+        self._foreign: set[str] = set()
+        """Ids of calls to the server's own tools."""
         self.ready: list[FunctionCallItem] = []
         """Complete calls that the server has not answered itself, in the order of their completion."""
 
@@ -57,9 +62,11 @@ class StreamedCalls:
         return any(call.unknown for call in self._calls)
 
     def added(self, item: FunctionCallItem, index: int | None) -> None:
-        """Open the call that the server announced, unless it is known."""
+        """Open the call that the server announced, unless it is open; one announced again may be another."""
         item = self._declared(item)
-        if not any(call.is_named(item, index) for call in self._calls):
+        if self._is_foreign(item):
+            self._foreign |= _names(item)
+        elif not any(call.announces(item, index) for call in self._calls):
             self._calls.append(_Call(item, _names(item), index))
 
     def delta(self, item_id: str, index: int | None, text: str) -> None:
@@ -75,25 +82,22 @@ class StreamedCalls:
         if (call := self._open(item_id, index)) is not None and _says(arguments):
             call.arguments = TextBuffer(arguments)
 
-    def done(self, item: FunctionCallItem, index: int | None = None) -> list[FunctionCallItem]:
-        """Return the call if it is ready for the first time."""
+    def done(self, item: FunctionCallItem, index: int | None = None, *, final: bool = False) -> list[FunctionCallItem]:
+        """Return the call if it is ready for the first time; ``final`` arguments may be a call's in another form."""
         names = _names(item)
         item = self._declared(item)
+        if self._is_foreign(item):
+            return []
         call = self._known(item, index)
-        if call is not None and call.done and call.differs(item, index):
-            # Two calls share one id. The server gets the output of each only with the whole conversation.
-            item = item.model_copy(update={"call_id": _new_id()})
-            call = _Call(item, names, index, unknown=True, sent=True)
-            self._calls.append(call)
-        elif call is None:
+        if call is not None and call.done:
+            if _repeats(item, call) or not _says(item.arguments) or (final and item.id == call.item.id):
+                return []
+            call = None
+        if call is None:
             call = _Call(item, names, index)
             self._calls.append(call)
-        elif call.done:
-            return []
         call.ids |= names
-        call.done = True
-        call.item = _filled(item, call)
-        return self._ready(call)
+        return self._complete(call, item)
 
     def written(self, found: WrittenCall) -> list[FunctionCallItem]:
         """Return a call that the model wrote as text, unless the server has sent it as a call too."""
@@ -109,17 +113,19 @@ class StreamedCalls:
         ready: list[FunctionCallItem] = []
         named = {name for item in items for name in _names(item)}
         renamed = [call for call in self._calls if call.done and not call.ids & named]
+        ids = Counter(name for item in items for name in _names(item))
         for item in map(self._declared, items):
             same = next((call for call in renamed if _repeats(item, call)), None)
             if same is None:
-                ready += self.done(item)
+                ready += self.done(item, final=all(ids[name] == 1 for name in _names(item)))
             else:
                 renamed.remove(same)
         return ready
 
     def close(self) -> list[FunctionCallItem]:
         """Return the calls without an end of their own, which a completed response completes."""
-        return [ready for call in self._calls if not call.done for ready in self.done(call.item)]
+        opened = [call for call in self._calls if not call.done]
+        return [ready for call in opened for ready in self._complete(call, call.item)]
 
     def answered(self, call_id: str) -> None:
         """Leave out a call that the server has run itself: it sends the output, too."""
@@ -135,16 +141,37 @@ class StreamedCalls:
     def _declared(self, item: FunctionCallItem) -> FunctionCallItem:
         return item.model_copy(update={"name": declared_name(item.name, self._tools)})
 
+    def _is_foreign(self, item: FunctionCallItem) -> bool:
+        """Return whether ``item`` calls a tool of the server, which some name like calls of ours."""
+        return item.type != "function_call" and item.name not in self._tools
+
     def _known(self, item: FunctionCallItem, index: int | None) -> _Call | None:
         """Return the call that ``item`` ends or repeats: by its call id, then as an open call, then by its ids."""
         named = [call for call in self._calls if call.is_named(item, index)]
+
+        def likeness(call: _Call) -> tuple[bool, ...]:
+            equal = _request(_filled(call.item, call)) == _request(item)
+            return equal, not call.done, same_index(call.index, index), call.item.call_id == item.call_id
+
         if same := [call for call in named if item.call_id in call.ids]:
-            return max(
-                same, key=lambda call: (_request(call.item) == _request(item), call.item.call_id == item.call_id)
-            )
+            return max(same, key=likeness)
         opened = next((call for call in named if not call.done), None)
         opened = opened or self._nearest([c for c in self._calls if not c.done and c.item.name == item.name], index)
         return opened or next((call for call in named if _repeats(item, call)), None)
+
+    def _complete(self, call: _Call, item: FunctionCallItem) -> list[FunctionCallItem]:
+        """End ``call`` with ``item``; return it unless it repeats another of the same id."""
+        call.done, call.item = True, _filled(item, call)
+        call.given_id = call.item.call_id
+        others = [one for one in self._calls if one is not call and one.given_id == call.given_id]
+        if any(_repeats(call.item, one) for one in others):
+            self._calls.remove(call)
+            return []
+        if others:
+            # Two calls share one id. The server gets the output of each only with the whole conversation.
+            call.item = call.item.model_copy(update={"call_id": _new_id()})
+            call.unknown = call.sent = True
+        return self._ready(call)
 
     def _ready(self, call: _Call) -> list[FunctionCallItem]:
         meant = _meant(call.item)
@@ -159,8 +186,8 @@ class StreamedCalls:
         return [call.item]
 
     def _open(self, item_id: str, index: int | None) -> _Call | None:
-        opened = [call for call in self._calls if not call.done]
-        return next((call for call in opened if item_id in call.ids), None) or self._nearest(opened, index)
+        opened = [call for call in self._calls if not call.done and item_id not in self._foreign]
+        return self._nearest([call for call in opened if item_id in call.ids] or opened, index)
 
     def _nearest(self, calls: Sequence[_Call], index: int | None) -> _Call | None:
         """Return the call at ``index``, or else the last one."""
