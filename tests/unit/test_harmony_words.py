@@ -23,7 +23,7 @@ def answer(text: str, size: int) -> tuple[str, list[tuple[str, str]], str]:
     return fold.text, [(call.name, call.arguments) for call in fold.calls], fold.outcome.kind
 
 
-@pytest.mark.parametrize("size", [2, 4, 1000])
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 1000])
 @pytest.mark.parametrize(
     "text",
     [
@@ -41,7 +41,7 @@ def test_a_call_without_tokens_is_run(text: str, size: int) -> None:
     assert answer(text, size) == ("", [("find_drug", CALL)], "completed")
 
 
-@pytest.mark.parametrize("size", [2, 4, 1000])
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 1000])
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -71,7 +71,7 @@ _PROSE: Final = re.compile(r"[^\s#]*[^\S\n][^\n#]*\w")
 _OPENS: Final = rf"""
     (?: (?:{_NEW_LINE}[a-z]*)? (?: (?:<\|start\|>assistant)?<\|channel\|>[\w ]* | <\|start\|>assistant\ t?o?
           | (?:<\|start\|>assistant|`)?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*(?:function\ )?\w*)?
-          | (?<![\w\s])(?:assi\w{{0,5}}|(?:assistant)?comm\w{{0,6}}(?:\ (?:t(?:o(?:=\S{{0,99}})?)?)?)?)
+          | (?<![\w\s`])(?:assi\w{{0,5}}|(?:assistant)?comm\w{{0,6}}(?:\ (?:t(?:o(?:=\S{{0,99}})?)?)?)?)
           | \[(?:(?:called|tool)\ [a-z]*:?\ ?"?[\w.-]*|[A-Z_]*) | \]<?\]?m?i?n?i?m?a?x?\[?>? | [`~]+
         | (?:`*{_FENCE}|`)? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
       | {_NEW_LINE} (?:{_FENCE})? (?: (?-i:{_ASSIGNED}) | {_CALLED} (?: (?<![\w-])(?:NAMES)
