@@ -492,6 +492,7 @@ def test_a_follow_up_on_another_route_keeps_the_medicine(second: str, expected: 
         ("citalopram and amiodarone", "and haloperidol?", "citalopram and amiodarone, haloperidol?"),
         ("ibuprofen and lithium", "and naproxen as well?", "ibuprofen and lithium, naproxen as well?"),
         ("warfarin and ibuprofen", "and acetaminophen instead?", "warfarin acetaminophen?"),
+        ("warfarin and ibuprofen", "und acetaminophen stattdessen?", "warfarin acetaminophen?"),
         ("apixaban and verapamil", "what if it's warfarin instead?", "warfarin and verapamil?"),
         ("Ibuprofen und Lithium", "und Naproxen?", "Naproxen und Lithium?"),
     ],
@@ -499,6 +500,12 @@ def test_a_follow_up_on_another_route_keeps_the_medicine(second: str, expected: 
 def test_a_medicine_takes_the_place_of_one_of_its_class_in_a_pair(pair: str, second: str, expected: str) -> None:
     first = Exchange(pair, outputs=found(*re.split(" (?:and|und) ", pair)))
     assert standalone([first, Exchange(second)], OFFERED)[0] == expected
+
+
+@pytest.mark.parametrize("second", ["and the other way round?", "andersrum?", "and vice versa"])
+def test_the_medicines_of_a_switch_are_exchanged(second: str) -> None:
+    first = Exchange("switch from warfarin to apixaban, how", outputs=found("warfarin", "apixaban"))
+    assert standalone([first, Exchange(second)], OFFERED)[0] == "switch from apixaban to warfarin, how?"
 
 
 @pytest.mark.parametrize(
@@ -916,6 +923,13 @@ def first_quote(question: str, sentences: Sequence[str], newest: str = "") -> st
     ranked = sorted(scored(read_question(question, newest=newest), [EvidencePassage("\n".join(sentences))]),
                     key=lambda one: -one.score)  # fmt: skip
     return ranked[0].unit.text
+
+
+def test_a_word_within_a_name_in_capitals_is_not_the_word_alone() -> None:
+    texts = ["In severe bleeding thinning is stopped.", "Thinning goes on whatever HAS-BLED says."]
+    for question, first in (("HAS-BLED 4, thinning?", 1), ("bled, thinning?", 0)):
+        found = scored(read_question(question), [EvidencePassage(one) for one in texts])
+        assert max(found, key=lambda one: one.score).unit.text == texts[first]
 
 
 @pytest.mark.parametrize(("verb", "first"), [("needs", 1), ("plaxes", 0)])

@@ -1,4 +1,4 @@
-"""Finds numbers of a question that mean nothing without the word beside them, such as the 4 of "stage 4"."""
+"""Finds parts of a question that mean nothing without the word beside them, such as the 4 of "stage 4"."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _PAIR: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?![\d./])")
 _DIGIT: Final = re.compile(
     r"(?P<before>[^\W\d_][^\W_]*)\W{1,3}(?P<number>\d)\b(?![.,]\d)(?:\W{1,3}(?P<after>[^\W\d_]+))?"
 )
+_NAME: Final = re.compile(r"\b[A-Z]{2,}(?:-[A-Z]{2,})+\b")
 NEVER: Final = re.compile(r"(?!)")
 """Matches no text."""
 _STEM_LETTERS: Final = 3
@@ -22,12 +23,19 @@ _STEM_LETTERS: Final = 3
 
 
 def numbers_beside(text: str, also: Mapping[str, Sequence[str]]) -> dict[str, re.Pattern[str]]:
-    """Return a pattern for each number of ``text`` that must be beside its neighbour to count as held.
+    """Return a pattern for each stem of ``text`` that must be beside its neighbour to count as held.
 
-    These are single digits that follow the word they belong to, and the two parts of a pair such as a blood pressure.
-    Other numbers, as in "for 3 months", count wherever they are. ``also`` has other words for each stem of ``text``.
+    These are single digits that follow the word they belong to, the two parts of a pair such as a blood pressure, and
+    the parts of a name in capitals, one of which is a function word: the bleeding of "HAS-BLED". Other numbers, as in
+    "for 3 months", count wherever they are. ``also`` has other words for each stem of ``text``.
     """
-    found: dict[str, re.Pattern[str]] = {}
+    names = (match[0] for match in _NAME.finditer(text))
+    found = {
+        stem: re.compile(rf"\b{re.escape(name)}\b")
+        for name in names
+        if not word_list("stop").isdisjoint(name.lower().split("-"))
+        for stem in term_set(name)
+    }
     for match in _DIGIT.finditer(text):
         if _belongs(match):
             after = rf"|{match['number']}\W{{1,3}}{_in_any_form(match['after'], also)}" if match["after"] else ""

@@ -50,6 +50,11 @@ _GOES_ON: Final = re.compile(
     r"\b(?:afterwards?|beforehand|instead|otherwise|else|danach|stattdessen|sonst)\b", re.IGNORECASE
 )
 """Words that relate a question to the subject of the one before."""
+_REVERSE: Final = re.compile(
+    r"(?:(?:the )?other way (?:a?round|about)|vice[- ]versa|(?:the |in )?reverse"
+    r"|anders(?:he)?rum|umgekehrt|al revés|viceversa)\W*",
+    re.IGNORECASE,
+)
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
 _ASKS: Final = (
     "what|which|when|who|how|why|where|was(?= (?:als|dann|geben|hilft|ist|kann|macht|muss|noch|nun|sind|soll|sonst"
@@ -114,11 +119,18 @@ def form_words(text: str) -> list[str]:
 def refers_back(question: str) -> bool:
     """Return whether the words of ``question`` refer to the one before."""
     short = is_short(question)
-    if LEAD.match(question) or (short and (ADDED.search(question) or _GOES_ON.search(question))):
+    if LEAD.match(question) or asks_reverse(question):
+        return True
+    if short and (ADDED.search(question) or _GOES_ON.search(question)):
         return True
     if short and (means_before(question) or _gives_value(question) or states_more(question)):
         return True
     return _PATIENT.search(question) is not None and (short or not has_uncommon_word(question))
+
+
+def asks_reverse(question: str) -> bool:
+    """Return whether ``question`` only asks the one before with its two medicines exchanged."""
+    return _REVERSE.fullmatch(LEAD.sub("", question)) is not None
 
 
 def means_before(question: str) -> bool:

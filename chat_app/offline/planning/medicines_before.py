@@ -19,7 +19,7 @@ from tools.language.folding import fold_name
 
 BESIDE: Final = re.compile(r"^\s*(?:with|plus|alongside|mit|con)\b\s*", re.IGNORECASE)
 """A preposition before the new medicine: after "A and B", "with C" may replace A or B."""
-IN_PLACE: Final = re.compile(r"\s*\binstead\b", re.IGNORECASE)
+IN_PLACE: Final = re.compile(r"\s*\b(?:instead|stattdessen|en su lugar)\b", re.IGNORECASE)
 
 
 def subjects(before: str, evidence: Evidence, *, beside: bool = True) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from chat_app.offline.extraction.opposite_sides import opposite_of
 from chat_app.offline.planning.followup_signs import (
     PREPOSITION,
     PREPOSITIONS,
+    asks_reverse,
     form_words,
     is_medicine,
     is_short,
@@ -42,7 +43,7 @@ _NONE: Final = r"\b(?:no|not|without|never|kein\w*|ohne|nicht|sin) "
 
 def replaced(before: str, rest: str, known: Sequence[str]) -> str:
     """Return ``before`` with ``rest`` in place of words of its kind; empty if it has none."""
-    if exchanged := _exchanged(before, rest, known):
+    if exchanged := _turned(before, rest, known) or _exchanged(before, rest, known):
         return exchanged
     kinds = [re.escape(" ".join(rest.split()[:2])) + r"\b[^,;:]*"] if PREPOSITION.match(rest) else []
     if other_use := _other_use(before, rest):
@@ -65,6 +66,15 @@ def replaced(before: str, rest: str, known: Sequence[str]) -> str:
     comma = ", " if first["joint"] == ", " else ""
     places = chain([f"{comma}{IN_PLACE.sub('', rest)}"], repeat(""))
     return f"{' '.join(pattern.sub(lambda _: next(places), before).split())}?"
+
+
+def _turned(before: str, rest: str, known: Sequence[str]) -> str:
+    """Return ``before`` with its two medicines exchanged, if ``rest`` only asks for that; otherwise empty."""
+    if len(known) != 2 or not asks_reverse(rest):
+        return ""
+    one, other = known
+    either = re.compile(rf"\b(?P<one>{re.escape(one)})\b|\b{re.escape(other)}\b", re.IGNORECASE)
+    return f"{either.sub(lambda found: other if found['one'] else one, before)}?"
 
 
 def _exchanged(before: str, rest: str, known: Sequence[str]) -> str:
