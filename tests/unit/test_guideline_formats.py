@@ -183,6 +183,18 @@ def write_docx(path: Path, body: str, start: str = "") -> Path:
     return path
 
 
+def test_an_or_between_two_columns_stays_below_their_headers() -> None:
+    pressures = (
+        "| Stage | Systolic | | Diastolic |\n|---|---|---|---|\n| 2 | ≥ 140 | or | ≥ 90 |\n| 0 | < 120 | and | < 80 |"
+    )
+    assert kinds(read_markdown(f"# Pressure\n\n{pressures}\n"))[-1] == (
+        "table",
+        "Stage\tSystolic\tDiastolic\n2\t≥ 140 or\t≥ 90\n0\t< 120 and\t< 80",
+    )
+    doses = "| Drug | Dose | | Note |\n|---|---|---|---|\n| A | 5 mg | 10 mg | Slowly |"
+    assert kinds(read_markdown(f"# Doses\n\n{doses}\n"))[-1][1].endswith("A\t5 mg\t10 mg\tSlowly")
+
+
 def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None:
     body = (
         '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>First hour</w:t></w:r></w:p>'

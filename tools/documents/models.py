@@ -1,15 +1,17 @@
 """Models of a document that was read: its blocks, pages, tables and passages."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tools.types import Frozen, SectionStart
 
-READER = 13
+READER = 14
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 
+_JOINTS: Final = frozenset({"", "and", "or", "and/or", "und", "oder", "und/oder", "y", "o", "y/o"})
+"""Words between two columns, which some tables put into a column of their own."""
 Progress = Callable[[int, int], None]
 """Called with how many of how many pages were read."""
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
@@ -34,10 +36,37 @@ class TableRows(Frozen):
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _joints_in_the_cells_before(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Move the "or" of a column without a header into the cells before it: it has no place below the header."""
+        header, rows = given.get("header", ()), given.get("rows", ())
+        joints = [
+            at for at in range(1, len(header)) if not header[at] and _are_joints(row[at : at + 1] for row in rows)
+        ]
+        if not joints:
+            return given
+        return given | {"header": _joined(header, joints), "rows": tuple(_joined(row, joints) for row in rows)}
+
     @property
     def text(self) -> str:
         """The caption, header and rows, a line each, cells parted by tabs."""
         return "\n".join(filter(None, (self.caption, *map(row_text, (self.header, *self.rows)))))
+
+
+def _are_joints(column: Iterable[Sequence[str]]) -> bool:
+    return all(cell.lower() in _JOINTS for cells in column for cell in cells)
+
+
+def _joined(row: Sequence[str], joints: Sequence[int]) -> tuple[str, ...]:
+    """Return ``row`` with the cells of the columns ``joints`` in the ones before them."""
+    cells: list[str] = []
+    for at, cell in enumerate(row):
+        if at in joints:
+            cells[-1] = f"{cells[-1]} {cell}".strip()
+        else:
+            cells.append(cell)
+    return tuple(cells)
 
 
 def row_text(cells: Sequence[str]) -> str:
