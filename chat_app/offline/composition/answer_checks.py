@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chat_app.offline.composition.indications import selected
@@ -10,7 +10,6 @@ from chat_app.offline.extraction.candidates import names_others
 from chat_app.offline.extraction.drug_parts import label_passages
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.question_reading import read_question
-from chat_app.offline.extraction.scoring import NEAR
 from chat_app.offline.extraction.selection import clearly_answers
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from tools.drug_database.labels.label_terms import label_terms
@@ -68,17 +67,10 @@ def is_apart(question: str, evidence: Evidence, *, first: str, of: Evidence) -> 
 
 
 def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
-    """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count.
-
-    Related words count as in ``Scored.share``.
-    """
+    """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count."""
     asked, labels = read_asked(question, evidence, newest)
     quotes = selected(asked, labels, evidence, "en").quotes
     words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
     weights = asked.weights_of(words - asked.inherited)
-
-    def weigh(held: Set[int]) -> float:
-        return sum(weights[place] for place in held & weights.keys())
-
-    held = (weigh(quote.all_held) + NEAR * weigh(quote.near) for quote in quotes)
+    held = (sum(weights[place] for place in quote.all_held & weights.keys()) for quote in quotes)
     return max(held, default=0.0) / (sum(weights.values()) or 1.0)
