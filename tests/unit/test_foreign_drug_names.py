@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.drugs import index_entry
 from tools.drug_database.names.aliases import AliasFile, aliases, medicine_names
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
-from tools.drug_database.names.german_compounds import with_separate_names
+from tools.drug_database.names.german_compounds import with_separate_parts
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import shipped
 from tools.drug_database.names.query_words import understand
@@ -228,11 +228,13 @@ def test_a_misspelt_brand_whose_medicine_is_not_loaded_is_no_other_one() -> None
         ("Prednisolondosis bei Asthma", "Prednisolon-Dosis bei Asthma"),
         ("Digitalisintoxikation?", "Digitalis-Intoxikation?"),
         ("adrenalindosis", "adrenalin-Dosis"),
+        ("Sauerstoffziel, Nierenfunktionseinschränkung", "Sauerstoff-Ziel, Nierenfunktions-Einschränkung"),
+        ("Erhaltungsdosis bei Vorhofflimmern", "Erhaltungsdosis bei Vorhofflimmern"),
         (
             "Metoprololsuccinat, Insulinresistenz, clarithromycin",
             "Metoprololsuccinat, Insulinresistenz, clarithromycin",
         ),
     ],
 )
-def test_a_medicine_that_begins_a_german_compound_is_separated(typed: str, read: str) -> None:
-    assert with_separate_names(typed) == read
+def test_the_parts_of_a_german_compound_are_separated(typed: str, read: str) -> None:
+    assert with_separate_parts(typed) == read

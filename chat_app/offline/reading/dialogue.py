@@ -11,7 +11,7 @@ import orjson
 
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.objects import text_of
-from tools.drug_database.names.german_compounds import with_separate_names
+from tools.drug_database.names.german_compounds import with_separate_parts
 
 ADDED: Final = re.compile(
     r"\b(?:add(?:s|ed|ing)?|in addition|as well|also|on top|too(?=[,.?!]|$)|(?:al)?together|combined|simultaneous\w*"
@@ -55,7 +55,7 @@ def exchanges(items: Sequence[Json]) -> list[Exchange]:
     for item in items:
         kind = item.get("type", "message")
         if kind == "message" and item["role"] == "user":
-            text, image = with_separate_names(text_of(item)), _has_image(item)
+            text, image = with_separate_parts(text_of(item)), _has_image(item)
             if open_question:
                 found[-1].question = "\n".join(filter(None, [found[-1].question, text]))
                 found[-1].has_image = found[-1].has_image or image

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice
+from itertools import islice, product
 from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
@@ -81,7 +81,8 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
         found = ((end, terms) for end in ends if (terms := _meant(words[start:end], language)))
         end, meant = next(found, (start + 1, ()))
         if not meant and language == "de":
-            meant = _compound(without_accents(words[start]))
+            parts = (_vocabulary("de")[_key([part], "de")] for part in compound_parts(without_accents(words[start])))
+            meant = tuple(islice(filter(None, map(" ".join, product(*parts))), _MOST_PHRASES))
         if meant:
             yield Translation(start, end, meant)
         start = end
@@ -159,23 +160,23 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=20_000)
-def _compound(word: str) -> tuple[str, ...]:
-    """Return English phrases for a German compound from those for its parts, which must cover the whole word.
+def compound_parts(word: str) -> tuple[str, ...]:
+    """Return the words of the vocabulary that make up a German compound; empty unless they cover the whole word.
 
-    "Sauerstoffziel" is an oxygen target, and no other target.
+    A compound that has an entry of its own is one word.
     """
     known = _vocabulary("de")
+    if _key([word], "de") in known:
+        return ()
     for cut in range(min(len(word) - _SHORTEST_PART, _longest_part()), _SHORTEST_PART - 1, -1):
         first, rest = word[:cut], word[cut:]
-        terms = known.get(_key([first], "de"))
-        if not terms:
+        if _key([first], "de") not in known:
             continue
         for link in _LINKS:
-            if rest.startswith(link) and (
-                more := known.get(_key([rest[len(link) :]], "de")) or _compound(rest[len(link) :])
-            ):
-                phrases = (f"{one} {other}" for one in terms for other in more)
-                return tuple(islice(phrases, _MOST_PHRASES))
+            if rest.startswith(link):
+                last = rest[len(link) :]
+                if more := (last,) if _key([last], "de") in known else compound_parts(last):
+                    return (first, *more)
     return ()
 
 
