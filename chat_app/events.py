@@ -9,6 +9,7 @@ reordered. A citation belongs after the text that precedes its event. The marker
 is not part of any delta; ``CitationAdded.marker`` contains it.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 from uuid import uuid4
@@ -374,3 +375,8 @@ def event_json(event: AgentEvent) -> bytes:
     if isinstance(event, TextDelta):
         return b'{"type":"text_delta","text":%b}' % orjson.dumps(event.text)
     return agent_event_adapter.dump_json(event)
+
+
+def events_of(lines: Iterable[str]) -> list[AgentEvent]:
+    """Return the events of lines that ``event_json`` wrote. Raises ``ValidationError`` for those of another version."""
+    return list(map(agent_event_adapter.validate_json, lines))

@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from pydantic import ValidationError
+
 from chat_app.background import in_background
 from chat_app.batches import Batches
 from chat_app.errors import AsclepiusError
-from chat_app.events import Outcome
-from chat_app.interface.keeping.journal_lines import UnreadableJournal, events_of, header_of
+from chat_app.events import Outcome, events_of
 from chat_app.interface.keeping.page_question import TurnHeader
 from chat_app.interface.turns.live_turn import STOPPED, LiveTurn
 from chat_app.interface.turns.live_turns import LiveTurns, stop_and_save
@@ -57,7 +58,7 @@ class FollowedTurn(LiveTurn):
     async def read_on(self) -> None:
         """Read what the journal has by now. Raises ``AsclepiusError``."""
         async with self._reading_on:
-            with suppress(UnreadableJournal):
+            with suppress(ValidationError):
                 if (lines := await self.journal.read_after(self.id, self._seen)) is not None:
                     self.show(events_of(lines))
                     self._seen += len(lines)
@@ -124,8 +125,8 @@ class FollowedTurns:
         if not (lines := await journal.read(name)):
             return None
         try:
-            header = header_of(lines[0])
-        except UnreadableJournal:
+            header = TurnHeader.model_validate_json(lines[0])
+        except ValidationError:
             logger.warning("The journal of a turn was written by another version, and cannot be followed")
             return None
         place = header.owner, header.ids.thread_id, header.question_id, name

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pydantic import ValidationError
+
 from chat_app.agent.chat_manager import title_of
 from chat_app.audit import AuditAction, AuditLog
 from chat_app.background import repeat
 from chat_app.database.database_engine import DATABASE_ERRORS
 from chat_app.errors import AsclepiusError, AuditUnavailable
-from chat_app.events import AgentEvent, Outcome
+from chat_app.events import AgentEvent, Outcome, event_json, events_of
 from chat_app.interface.keeping.followed_turns import ELSEWHERE
-from chat_app.interface.keeping.journal_lines import UnreadableJournal, events_of, header_of, lines_of
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.keeping.take_over import remember, resumable_conversation, unseen
 from chat_app.interface.keeping.turn_writer import TurnWriter
@@ -191,7 +192,8 @@ class TurnKeeper:
         """Return a stored conversation with its unfinished turns; ``reread`` loads it again."""
         if all(map(self.turns.get, turn_steps.unfinished_turns(thread))):
             return self._without_live(thread)
-        with suppress(AsclepiusError, TimeoutError):
+        # What another version wrote stays as the history has it.
+        with suppress(AsclepiusError, TimeoutError, ValidationError):
             async with asyncio.timeout(_SERVICES_SECONDS):
                 await self.recover(thread["id"])
                 thread = await reread() or thread
@@ -232,7 +234,7 @@ class TurnKeeper:
     async def _finish(self, sessions: RedisSessionStore, turn_id: str) -> None:
         try:
             found = await _restored(sessions.journal, turn_id)
-        except UnreadableJournal:
+        except ValidationError:
             logger.warning("The journal of a turn could not be read; its answer stays as the history has it")
             found = None
         if found is not None:
@@ -250,7 +252,7 @@ class TurnKeeper:
             else:
                 await remember(sessions, header, turn)
                 if turn.ending:
-                    await sessions.journal.append(turn_id, lines_of(turn.ending))
+                    await sessions.journal.append(turn_id, list(map(event_json, turn.ending)))
         await sessions.journal.close(turn_id)
 
     async def _take_over(self, journal: TurnJournal, header: TurnHeader, turn: LiveTurn) -> bool:
@@ -285,7 +287,7 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
 async def _restored(journal: TurnJournal, turn_id: str) -> tuple[TurnHeader, LiveTurn] | None:
     if not (lines := await journal.read(turn_id)):
         return None
-    header = header_of(lines[0])
+    header = TurnHeader.model_validate_json(lines[0])
     turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
     turn.show(events_of(lines[1:]))
     return header, turn

@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from chat_app.errors import AsclepiusError, TurnTakenOver
-from chat_app.events import AgentEvent, TextDelta, TurnEnded
-from chat_app.interface.keeping.journal_lines import lines_of
+from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turn import LiveTurn
 from chat_app.sessions.redis_store import RedisSessionStore
@@ -96,7 +95,7 @@ class TurnWriter:
         self._waiting = []
 
     async def _append(self, journal: TurnJournal) -> bool:
-        return await journal.append(self._turn.id, lines_of(_joined(self._waiting)))
+        return await journal.append(self._turn.id, [event_json(event) for event in _joined(self._waiting)])
 
     async def _begin(self, journal: TurnJournal) -> None:
         turn, header = self._turn, self.header().model_dump_json()
