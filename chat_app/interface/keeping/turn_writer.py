@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import Final
 
 from chat_app.errors import AsclepiusError, TurnTakenOver
-from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
+from chat_app.events import AgentEvent, TurnEnded, event_json
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turn import LiveTurn
+from chat_app.interface.turns.turn_log import TurnLog
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.turn_journal import TurnJournal
 
@@ -105,10 +106,7 @@ class TurnWriter:
 
 def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:
     """Return ``events`` with runs of text as one delta."""
-    found: list[AgentEvent] = []
+    log = TurnLog()
     for event in events:
-        if isinstance(event, TextDelta) and found and isinstance(found[-1], TextDelta):
-            found[-1] = TextDelta(text=found[-1].text + event.text)
-        else:
-            found.append(event)
-    return found
+        log.append(event)
+    return log.events
