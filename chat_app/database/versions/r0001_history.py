@@ -12,8 +12,6 @@ from sqlalchemy import inspect
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 """The type of each column of each table."""
@@ -39,8 +37,3 @@ def upgrade() -> None:
             op.execute(f'ALTER TABLE {table} ADD COLUMN "{name}" {columns[name].split()[0]}')
     for index in INDEXES:
         op.execute(index)
-
-
-def downgrade() -> None:
-    """Refuse: an older version keeps its data by restoring a backup."""
-    raise NotImplementedError("Restore a backup of the older version instead.")

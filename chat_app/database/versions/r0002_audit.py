@@ -4,8 +4,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -22,8 +20,3 @@ def upgrade() -> None:
     )
     op.execute("""INSERT INTO audit_ends VALUES (1, 1, '', 0, '')""")
     op.execute('CREATE INDEX audit_of_actor ON audit ("actor", "seq")')
-
-
-def downgrade() -> None:
-    """Refuse: an audit log is not thrown away by an older version."""
-    raise NotImplementedError("Restore a backup of the older version instead.")
