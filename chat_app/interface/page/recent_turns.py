@@ -30,15 +30,22 @@ class RecentTurns:
         self._shown: WeakKeyDictionary[WebsocketSession, list[str]] = WeakKeyDictionary()
         self._earlier: WeakKeyDictionary[WebsocketSession, int] = WeakKeyDictionary()
 
-    def open(self, session: WebsocketSession, thread: Any) -> None:
-        """Cut the stored conversation that ``session`` opens to its last turns."""
-        self._cut(session, thread, OPENED)
+    def open(self, session: WebsocketSession, thread: Any, count: int = OPENED) -> None:
+        """Cut the stored conversation that ``session`` opens to its last ``count`` turns."""
+        questions = _questions(thread)
+        shown = questions[max(0, len(questions) - count) :]
+        self._shown[session], self._earlier[session] = shown, len(questions) - len(shown)
+        hidden = set(questions) - set(shown)
+        below = {step["id"]: step.get("parentId") for step in thread["steps"]}
+        thread["steps"] = [step for step in thread["steps"] if _root(step["id"], below) not in hidden]
+        kept = {step["id"] for step in thread["steps"]}
+        thread["elements"] = [element for element in thread["elements"] if element.get("forId") in kept]
 
     def reopen(self, session: WebsocketSession, thread: Any) -> None:
         """Cut the stored conversation to the turns that ``session`` shows already, and those after them."""
         questions, shown = _questions(thread), self._shown.get(session, [])
         first = next((at for at, known in enumerate(questions) if known in shown), len(questions) - OPENED)
-        self._cut(session, thread, len(questions) - first)
+        self.open(session, thread, len(questions) - first)
 
     async def tell(self, session: WebsocketSession) -> None:
         await emit(session, "window_message", {EARLIER: self._earlier.get(session, 0)})
@@ -63,19 +70,9 @@ class RecentTurns:
         thread: Any = await history.get_thread(session.thread_id)
         if thread is None or thread.get("userIdentifier") != owner:
             return
-        self._cut(session, thread, len(self._shown.get(session, ())) + TURNS)
+        self.open(session, thread, len(self._shown.get(session, ())) + TURNS)
         await emit(session, "resume_thread", thread)
         await self.tell(session)
-
-    def _cut(self, session: WebsocketSession, thread: Any, count: int) -> None:
-        questions = _questions(thread)
-        shown = questions[max(0, len(questions) - count) :]
-        self._shown[session], self._earlier[session] = shown, len(questions) - len(shown)
-        hidden = set(questions) - set(shown)
-        below = {step["id"]: step.get("parentId") for step in thread["steps"]}
-        thread["steps"] = [step for step in thread["steps"] if _root(step["id"], below) not in hidden]
-        kept = {step["id"] for step in thread["steps"]}
-        thread["elements"] = [element for element in thread["elements"] if element.get("forId") in kept]
 
 
 def _questions(thread: Any) -> list[str]:
