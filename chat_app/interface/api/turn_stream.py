@@ -1,6 +1,6 @@
 """The turns of a question, streamed as server-sent events."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Final
 
@@ -32,20 +32,13 @@ async def frames_of(
     """Yield the frames after ``cursors``, those that are ready together at once, and comments while there are none."""
     async with aclosing(news_of([*question.turns.values()], lambda: question.has_more(cursors), keep_alive)) as news:
         async for _ in news:
-            yield b"".join(_new_frames(question, cursors)) or STILL_WORKING
+            frames = (_frame(question, cursors, *found) for found in question.unread(cursors))
+            yield b"".join(frames) or STILL_WORKING
 
 
-def _new_frames(question: AskedQuestion, cursors: Cursors) -> Iterator[bytes]:
-    """Yield the frames that are ready, and move ``cursors`` behind them."""
-    for model, turn in question.turns.items():
-        for event, cursor in turn.log.read_each(cursors[model]):
-            cursors[model] = cursor
-            yield _frame(question, model, event, question.event_id(cursors))
-
-
-def _frame(question: AskedQuestion, model: str, event: AgentEvent, event_id: str) -> bytes:
+def _frame(question: AskedQuestion, read: Cursors, model: str, event: AgentEvent) -> bytes:
     if question.compared:
         kind, data = "model_event", ModelEvent(model=model, event=event).model_dump_json().encode()
     else:
         kind, data = event.type, event_json(event)
-    return b"id: %b\nevent: %b\ndata: %b\n\n" % (event_id.encode(), kind.encode(), data)
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (question.event_id(read).encode(), kind.encode(), data)

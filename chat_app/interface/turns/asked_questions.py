@@ -6,7 +6,7 @@ Resuming neither misses nor repeats an event.
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -48,10 +48,15 @@ class AskedQuestion:
         cursors = dict.fromkeys(self.turns, Cursor())
         async with aclosing(news_of([*self.turns.values()], lambda: self.has_more(cursors))) as news:
             async for _ in news:
-                for model, turn in self.turns.items():
-                    batch, cursors[model] = turn.log.read(cursors[model])
-                    for event in batch:
-                        yield model, event
+                for found in self.unread(cursors):
+                    yield found
+
+    def unread(self, cursors: Cursors) -> Iterator[tuple[str, AgentEvent]]:
+        """Yield the events after ``cursors``, each with its model, and move ``cursors`` behind it."""
+        for model, turn in self.turns.items():
+            for event, cursor in turn.log.read_each(cursors[model]):
+                cursors[model] = cursor
+                yield model, event
 
     def event_id(self, cursors: Cursors) -> str:
         """Return the event id for the point at which each turn was read up to its cursor."""
