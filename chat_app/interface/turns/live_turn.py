@@ -148,16 +148,12 @@ class LiveTurn:
         while self._unwritten or not reading.done():
             await self._arrived.wait()
             self._arrived.clear()
-            batch = self._taken()
+            batch, self._unwritten = self._unwritten, []
             if batch and self.write_ahead is not None and self.log.ended is None:
                 self.in_writing = batch
                 await self.write_ahead(batch)
                 self.in_writing = ()
             self.show(batch)
-
-    def _taken(self) -> list[AgentEvent]:
-        batch, self._unwritten = self._unwritten, []
-        return batch
 
     def show(self, events: Sequence[AgentEvent]) -> None:
         """Put ``events``, as far as the turn has not ended, into the log."""
