@@ -65,11 +65,19 @@ class Pace:
             await emit(session, "window_message", {MARK: marks.sent})
 
     async def ready(self, session: WebsocketSession) -> None:
-        if (marks := self._marks.get(session)) is not None:
-            if (left := marks.window_ends - asyncio.get_running_loop().time()) > 0:
-                await self._sleep(left)
-            await self._taken(marks, marks.sent - 1)
-            await drained(session)
+        if (marks := self._marks.get(session)) is None:
+            return
+        if (left := marks.window_ends - asyncio.get_running_loop().time()) > 0:
+            await self._sleep(left)
+        awaited = marks.sent - 1
+        try:
+            async with asyncio.timeout(self._patience):
+                while marks.back < awaited and not marks.silent:
+                    marks.changed.clear()
+                    await marks.changed.wait()
+        except TimeoutError:
+            marks.silent = marks.back == 0
+        await drained(session)
 
     def handed_back(self, session: WebsocketSession, payload: object) -> None:
         """Handle a ``window_message``, which may be one of the browser's marks."""
@@ -79,14 +87,3 @@ class Pace:
             marks.back = max(marks.back, min(number, marks.sent))
             marks.silent = False
             marks.changed.set()
-
-    async def _taken(self, marks: _Marks, number: int) -> None:
-        if marks.back >= number:
-            return
-        try:
-            async with asyncio.timeout(self._patience):
-                while marks.back < number and not marks.silent:
-                    marks.changed.clear()
-                    await marks.changed.wait()
-        except TimeoutError:
-            marks.silent = marks.back == 0
