@@ -84,8 +84,12 @@ def install(app: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> Response:
         found: list[dict[str, Any]] = getattr(error, "errors", list)()[:_MOST_ERRORS]
-        listed = [{"field": field_of(e), "problem": str(e["type"]), "expected": _expectation(e)} for e in found]
-        places = ", ".join(dict.fromkeys(_described(entry) for entry in listed))
+        listed: list[dict[str, str]] = []
+        for one in found:
+            expected = str(one["msg"]) if one["type"] in _SCHEMA_ONLY else ""
+            listed.append({"field": field_of(one), "problem": str(one["type"]), "expected": expected})
+        described = (f"{one['field']} ({one['expected']})" if one["expected"] else one["field"] for one in listed)
+        places = ", ".join(dict.fromkeys(described))
         said = body_fault(request, found) or f"The request is not valid: {places}."
         return problem(422, said, errors=listed)
 
@@ -100,10 +104,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, http)
 
 
-def _described(entry: Mapping[str, str]) -> str:
-    return f"{entry['field']} ({entry['expected']})" if entry["expected"] else entry["field"]
-
-
 def body_fault(request: Request, errors: Sequence[Mapping[str, Any]]) -> str | None:
     """Return why the body as a whole cannot be read; None when fields of it, or of the address, are wrong."""
     for error in errors:
@@ -115,11 +115,6 @@ def body_fault(request: Request, errors: Sequence[Mapping[str, Any]]) -> str | N
                 return "Send the body with the header `content-type: application/json`."
             return "The body must be a JSON object."
     return None
-
-
-def _expectation(error: Mapping[str, Any]) -> str:
-    """Return what the schema expects in place of the wrong value; empty if that cannot be said without the value."""
-    return str(error["msg"]) if error["type"] in _SCHEMA_ONLY else ""
 
 
 def field_of(error: Mapping[str, Any]) -> str:
