@@ -121,16 +121,15 @@ async def upload_events(
 async def _add(
     files: ConversationFiles, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
 ) -> tuple[Document | None, ToolError | None]:
-    folder = Path(tempfile.mkdtemp(prefix="asclepius-upload-"))
     try:
         await asyncio.to_thread(check_upload, upload)
-        named = folder / safe_name(upload.name)
-        await asyncio.to_thread(shutil.copyfile, upload.path, named)
-        return await files.add(named, progress=reports.put_nowait), None
+        with tempfile.TemporaryDirectory(prefix="asclepius-upload-", ignore_cleanup_errors=True) as folder:
+            named = Path(folder, safe_name(upload.name))
+            await asyncio.to_thread(shutil.copyfile, upload.path, named)
+            return await files.add(named, progress=reports.put_nowait), None
     except ToolError as error:
         return None, error
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         reports.put_nowait(None)
 
 
