@@ -78,7 +78,6 @@ class OutputTextDone(PlacedEvent):
 
 class AnnotationAdded(PlacedEvent):
     type: Literal["response.output_text.annotation.added"]
-    annotation_index: int | None = None
     annotation: Annotation
 
 
@@ -114,14 +113,12 @@ class FileSearchEvent(StreamEvent):
 class ReasoningDelta(StreamEvent):
     type: Literal["response.reasoning_summary_text.delta", "response.reasoning_text.delta"]
     item_id: str = ""
-    summary_index: int | None = None
     delta: str
 
 
 class ReasoningDone(StreamEvent):
     type: Literal["response.reasoning_summary_text.done", "response.reasoning_text.done"]
     item_id: str = ""
-    summary_index: int | None = None
     text: str
 
 
