@@ -43,11 +43,8 @@ class AuditDetails(TypedDict, total=False):
     """What an entry says beside its action and actor."""
 
     conversation: str
-    """The conversation's id."""
     turn: str
-    """The turn's id."""
     model: str
-    """The model that is asked."""
     detail: str
     """Ids, counts or names of the objects; never text of a question, an answer or a file."""
     text: str

@@ -102,11 +102,9 @@ class DatabaseAuditLog(AuditLog):
     """The ``AuditLog`` in the database of the history."""
 
     engine: AsyncEngine
-    """The database."""
     waiting: Path
     """File in which entries wait while the database is down."""
     keep_text: bool = False
-    """Whether questions are kept."""
     required: bool = True
     """Whether an action that cannot be recorded is refused."""
     sinks: Sequence[AuditSink] = ()

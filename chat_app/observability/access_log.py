@@ -33,7 +33,6 @@ class AccessLog:
     enabled: bool
     """Whether requests are logged; they get an id in any case."""
     metrics: AppMetrics | None = None
-    """Counts the responses."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request and log it."""

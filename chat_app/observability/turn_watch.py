@@ -38,7 +38,6 @@ class TurnWatch:
     tool_names: Callable[[], Collection[str]]
     """Returns the tools that exist; a call of any other name is logged as ``unknown``."""
     metrics: AppMetrics | None = None
-    """Gets the figures of the turn."""
     _clock: TurnClock = field(default_factory=TurnClock, init=False)
 
     def __call__(self, event: AgentEvent) -> None:

@@ -44,7 +44,6 @@ class GeneratorCallLogger:
 
     folder: TraceFolder
     error_only: bool = True
-    """Whether only calls that failed are written."""
     turn: Callable[[], str] = str
     """Returns the id of the turn that the present call belongs to; empty outside of turns."""
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 AGENT = "Asclepius"
 PROVIDER = "openai"
-"""The value of ``gen_ai.provider.name``."""
 _NO_ERRORS = frozenset({"stopped", "step_limit", "max_output_tokens", "content_filter"})
 _FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 

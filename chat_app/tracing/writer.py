@@ -28,7 +28,6 @@ class TraceWriter:
         self._state = threading.Lock()
         self._thread: threading.Thread | None = None
         self.closed = False
-        """Whether ``close`` was called."""
         self._warned: set[Path] = set()
 
     def submit(self, directory: Path, job: Job) -> None:

@@ -61,7 +61,6 @@ class TurnKeeper:
 
     history: History
     turns: LiveTurns
-    """The turns of this process."""
     audit: AuditLog
     sessions: Callable[[], Awaitable[RedisSessionStore]]
     """Waits for the session store."""

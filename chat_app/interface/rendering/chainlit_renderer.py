@@ -66,7 +66,6 @@ class TurnRenderer:
     extracts: bool = False
     """True when the offline model answers: its answers are extracts of the sources."""
     options: PageOptions = field(default_factory=PageOptions)
-    """What was chosen for the question."""
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the selected guidelines by id, as far as they are known when the turn ends."""
     steps: dict[str, StepDict] = field(default_factory=dict)

@@ -30,7 +30,6 @@ class Suggestion(NamedTuple):
 
 
 Outputs = Sequence[FunctionOutput]
-"""The outputs of a turn's tool calls."""
 
 
 def fitting(outputs: Outputs) -> list[Passage]:

@@ -73,7 +73,6 @@ class RequestGuard:
     own_page: Callable[[str, str, str | None], str]
     """Rewrites the page's HTML, given a nonce that allows its inline scripts and the browser's ``Accept-Language``."""
     on_user: Callable[[str | None], object]
-    """Called with the user of each request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
