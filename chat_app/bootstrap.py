@@ -20,7 +20,7 @@ from chat_app.agent.statements.statement_check import StatementCheck, StatementV
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.content import close_all, content_at
 from chat_app.embedded import EmbeddedServices, ServiceUrls, embedded_services
-from chat_app.errors import InputRejected, SessionError
+from chat_app.errors import SessionError
 from chat_app.generation.generator import Generator
 from chat_app.generation.hosted.hosted_search import HostedSearch
 from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter
@@ -112,13 +112,6 @@ class App:
         if self.registering is not None:
             await asyncio.wait({self.registering}, timeout=_REGISTERING_SECONDS)
         return [name for name in self.remote_tools if name not in self.tools.names()]
-
-    async def check_documents(self, documents: Sequence[str]) -> None:
-        """Raise ``InputRejected`` when one of ``documents`` is not the id of a loaded guideline."""
-        known = [document.id for document in await self.guidelines.documents()] if documents else []
-        if not set(documents).issubset(known):
-            listed = ", ".join(sorted(known)) or "none"
-            raise InputRejected(f"There is no loaded guideline of that id. Loaded are: {listed}.")
 
     def _show(self, progress: LoadProgress | None) -> None:
         self.loading = progress

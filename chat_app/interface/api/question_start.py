@@ -98,9 +98,11 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[
     named = body.models or ((body.model,) if body.model else ())
     if not all(map(runtime.settings.may_ask, named)):
         raise InputRejected(f"Models that may be asked are: {', '.join(runtime.settings.models)}.")
-    if body.documents:
-        own = {document.id for document in files}
-        await app.check_documents([name for name in body.documents if name not in own])
+    if in_library := set(body.documents).difference(document.id for document in files):
+        loaded = {document.id for document in await app.guidelines.documents()}
+        if not in_library <= loaded:
+            listed = ", ".join(sorted(loaded)) or "none"
+            raise InputRejected(f"There is no loaded guideline of that id. Loaded are: {listed}.")
 
 
 async def _asked(runtime: Runtime, body: ConsultBody, user: str, language: Language) -> PageQuestion:
