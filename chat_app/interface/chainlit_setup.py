@@ -120,8 +120,7 @@ class SocketDrain:
         self._app, self._turns = app, turns
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket" or not self._turns.draining:
-            await self._app(scope, receive, send)
-            return
-        await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]})
-        await send({"type": "websocket.http.response.body", "body": b""})
+        app = self._app
+        if scope["type"] == "websocket" and self._turns.draining:
+            app = Response(status_code=503, headers={"retry-after": "1"})
+        await app(scope, receive, send)

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 
 import httpx
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _MARK: Final = b"x-asclepius-worker"
@@ -75,8 +76,7 @@ class WorkerRelay:
         if about is None:
             await self._app(scope, receive, send)
         elif (client := self._relayed(scope)) == [_ASK]:
-            await send({"type": "http.response.start", "status": 204 if _is_here(about) else 404, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
+            await Response(status_code=204 if _is_here(about) else 404)(scope, receive, send)
         elif client:
             host, port = client
             await self._app({**scope, "client": (host, int(port))}, receive, send)
