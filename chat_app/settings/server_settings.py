@@ -85,10 +85,8 @@ class ServerSettings(BaseSettings):
         """The places of the public keys of record systems, by issuer."""
         return {issuer: keys for issuer, _, keys in (one.rpartition("=") for one in self.cds_issuers)}
 
-    def may_upload(self, user: str | None) -> bool:
-        """Whether ``user`` may add a guideline for everybody; None is nobody who is signed in."""
-        if user is None:
-            return False
+    def may_upload(self, user: str) -> bool:
+        """Return whether ``user`` may add a guideline for everybody."""
         if not self.uploaders:
             return self.auth == "demo"
         return "*" in self.uploaders or user in self.uploaders
