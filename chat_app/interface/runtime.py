@@ -28,7 +28,7 @@ from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
 from chat_app.interface.security.sign_in import SignIn
-from chat_app.interface.security.user_limits import UploadRoom, UserLimits
+from chat_app.interface.security.user_limits import RECORD_SECONDS, UploadRoom, UserLimits
 from chat_app.interface.turns.asked_questions import RecentQuestions
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.question_gate import QuestionGate
@@ -151,7 +151,8 @@ class Runtime:
                 self.app = app
                 self._opened.set()
                 catching_up = repeat(self._catch_up, _CATCH_UP_SECONDS, quiet=(OSError, ConfigurationError))
-                works = (app.warm_up(), self.keeper.run(), self.upload_room.keep_recorded(), catching_up)
+                recording = repeat(self.upload_room.record_held, RECORD_SECONDS)
+                works = (app.warm_up(), self.keeper.run(), recording, catching_up)
                 beside = {asyncio.create_task(work) for work in works}
                 await stop.wait()
                 for task in beside:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from chat_app.background import repeat
 from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams, SessionStoreUnavailable
 from chat_app.sessions.held_files import Held, HeldFiles
 from chat_app.sessions.tallies import Tallies, Tally
@@ -19,7 +18,7 @@ MOST_IN_ALL: Final = 10_000_000_000
 """Bytes of files that can be sent in an hour, and of those that are held for open conversations."""
 _BUSY_RETRY_SECONDS: Final = 5
 _HOUR: Final = 3600
-_RECORD_SECONDS: Final = 5.0
+RECORD_SECONDS: Final = 5.0
 
 
 class TooManyQuestions(AsclepiusError):
@@ -125,11 +124,8 @@ class UploadRoom:
         finally:
             self._arriving[user] -= size
 
-    async def keep_recorded(self) -> None:
-        """Record what this process holds every few seconds, until cancelled."""
-        await repeat(self._record_held, _RECORD_SECONDS)
-
-    async def _record_held(self) -> None:
+    async def record_held(self) -> None:
+        """Record what this process holds; to be repeated every ``RECORD_SECONDS``."""
         await self._record(lambda _: True)
 
     async def _record(self, fits: Callable[[Held], bool]) -> bool:
