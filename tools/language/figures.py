@@ -167,7 +167,7 @@ def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure],
         for match in pattern.finditer(folded)
         if pattern is _FIGURE or words or match["unit"]
     ]
-    often = [match.span() for match in _rates(folded)] if matches else []
+    often = [(rate.start, rate.end) for rate in placed_rates(folded)] if matches else []
     found = [
         Placed(*match.span(), _figure(folded, match, float(_MULTIPLES.get(match["number"], match["number"]))))
         for match in matches
@@ -221,13 +221,8 @@ def placed_rates(folded: str) -> tuple[Placed[Rate], ...]:
     """Return the rates of a text that ``fold`` returned, each with its position."""
     return tuple(
         Placed(*match.span(), Rate(round(daily, 4), match[0].strip()))
-        for match in _rates(folded) for daily in _daily(match)
+        for match in _RATE.finditer(folded) for daily in _daily(match)
     )  # fmt: skip
-
-
-@lru_cache(maxsize=4_096)
-def _rates(folded: str) -> tuple[re.Match[str], ...]:
-    return tuple(_RATE.finditer(folded))
 
 
 def _daily(match: re.Match[str]) -> Iterable[float]:

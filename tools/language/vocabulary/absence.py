@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -56,9 +57,7 @@ def absence(text: str) -> Absence:
     """Return the terms that ``text`` denies."""
     denied: set[str] = set()
     states: set[str] = set()
-    for found in _DENIES.finditer(text):
-        clause = _BREAK.split(text[found.end() :], maxsplit=1)[0]
-        covered = _covered(clause if found["state"] else _TO.split(clause, maxsplit=1)[0], found)
+    for found, _, covered in _denials(text):
         denied.update(covered)
         states.update(covered if found["state"] or found["part"] else ())
     for found in _UNIMPAIRED.finditer(text):
@@ -73,16 +72,22 @@ def stated(text: str) -> str:
         return text
     rest, end = _UNIMPAIRED.sub("", text), 0
     kept: list[str] = []
-    for found in _DENIES.finditer(rest):
-        clause = _BREAK.split(rest[found.end() :], maxsplit=1)[0]
-        covered = _covered(clause if found["state"] else _TO.split(clause, maxsplit=1)[0], found)
-        kept += (rest[end : found.end()], *(word for word in _WORDS.split(clause) if not {*terms(word)} & {*covered}))
+    for found, clause, covered in _denials(rest):
+        kept += (rest[end : found.end()], *(word for word in _WORDS.split(clause) if covered.isdisjoint(terms(word))))
         end = found.end() + len(clause)
     return "".join((*kept, rest[end:]))
 
 
+def _denials(text: str) -> Iterator[tuple[re.Match[str], str, frozenset[str]]]:
+    """Yield each negation of ``text`` with the rest of its clause, and the terms of it that the negation covers."""
+    for found in _DENIES.finditer(text):
+        clause = _BREAK.split(text[found.end() :], maxsplit=1)[0]
+        yield found, clause, frozenset(_covered(clause, found))
+
+
 def _covered(clause: str, negation: re.Match[str]) -> list[str]:
     """Return the terms of ``clause`` that ``negation`` covers; the negation of a verb covers only the next word."""
+    clause = clause if negation["state"] else _TO.split(clause, maxsplit=1)[0]
     if not (negation["state"] or negation["noun"]):
         return terms(clause.strip().partition(" ")[0])[:1]
     most = _STATE_COVERED if negation["state"] else _COVERED
