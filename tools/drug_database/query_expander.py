@@ -16,6 +16,7 @@ from tools.drug_database.names.name_keys import class_kind, class_name
 from tools.drug_database.names.name_resolution import abbreviated, foreign_name, leading, meanings_of
 from tools.drug_database.names.query_words import CONTEXT, NOISE, with_joining_words
 from tools.language.folding import fold_name
+from tools.language.longest_matches import longest_matches
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.vocabulary.clinical_vocabulary import (
     FOREIGN_LANGUAGES,
@@ -86,14 +87,12 @@ class QueryExpander:
 
     def _named(self, words: Sequence[_Word], language: Language) -> Iterator[tuple[int, int, Expansion]]:
         """Yield the longest names in the question with their expansions, without overlap."""
-        start = 0
-        while start < len(words):
-            ends = range(min(len(words), start + _LONGEST_NAME), start, -1)
-            tried = ((end, self._expansion(words[start:end], language)) for end in ends)
-            end, expansion = next(((end, one) for end, one in tried if one is not None), (start + 1, None))
-            if expansion is not None:
-                yield start, end, _with_plain(expansion, words[start:end])
-            start = end
+
+        def expansion(start: int, end: int) -> Expansion | None:
+            found = self._expansion(words[start:end], language)
+            return found and _with_plain(found, words[start:end])
+
+        return longest_matches(len(words), _LONGEST_NAME, expansion)
 
     def _expansion(self, words: Sequence[_Word], language: Language) -> Expansion | None:
         """Return the other words for ``words`` as a whole; None when they are no name, empty when ambiguous.

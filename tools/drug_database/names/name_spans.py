@@ -8,6 +8,7 @@ from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, class_named, named_alone, together
 from tools.drug_database.names.query_words import BESIDE, CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
+from tools.language.longest_matches import longest_matches
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.common_words import is_ordinary
 
@@ -27,17 +28,12 @@ class NameSpan(NamedTuple):
 
 def find_spans(index: NameIndex, question: TypedQuery) -> list[NameSpan]:
     """Return the longest names inside the question, from left to right, without overlap."""
-    words = question.words
-    spans: list[NameSpan] = []
-    start = 0
-    while start < len(words):
-        ends = range(min(len(words), start + LONGEST_NAME), start, -1)
-        parts = (words[start:end] for end in ends)
-        tried = (_span(index, part, start) for part in parts if _may_be_name(part, question))
-        span = next((one for one in tried if one), None)
-        if span:
-            spans.append(span)
-        start = span.end if span else start + 1
+
+    def span(start: int, end: int) -> NameSpan | None:
+        part = question.words[start:end]
+        return _span(index, part, start) if _may_be_name(part, question) else None
+
+    spans = [found for _, _, found in longest_matches(len(question.words), LONGEST_NAME, span)]
     return spans if question.asks_together else _joined(index, spans, question)
 
 

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice, product
+from itertools import islice, product, starmap
 from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
+from tools.language.longest_matches import longest_matches
 from tools.language.terms import stem, term
 from tools.language.vocabulary.common_words import LANGUAGES, ORDINARY, Language, is_ordinary, ranks
 from tools.language.word_lists import word_entries
@@ -75,17 +76,18 @@ def _starts(length: int) -> frozenset[str]:
 
 def translations(words: Sequence[str], language: Language) -> Iterator[Translation]:
     """Yield the clinical English terms of the words and phrases in the vocabulary, from left to right."""
-    start = 0
-    while start < len(words):
-        ends = range(min(len(words), start + _LONGEST_PHRASE), start, -1)
-        found = ((end, terms) for end in ends if (terms := _meant(words[start:end], language)))
-        end, meant = next(found, (start + 1, ()))
-        if not meant and language == "de":
-            parts = (_vocabulary("de")[_key([part], "de")] for part in compound_parts(without_accents(words[start])))
-            meant = tuple(islice(filter(None, map(" ".join, product(*parts))), _MOST_PHRASES))
-        if meant:
-            yield Translation(start, end, meant)
-        start = end
+
+    def meant(start: int, end: int) -> tuple[str, ...] | None:
+        found = _meant(words[start:end], language)
+        is_german_word = language == "de" and end == start + 1
+        return found or (_meant_by_parts(without_accents(words[start])) if is_german_word else ()) or None
+
+    return starmap(Translation, longest_matches(len(words), _LONGEST_PHRASE, meant))
+
+
+def _meant_by_parts(word: str) -> tuple[str, ...]:
+    parts = (_meant([part], "de") for part in compound_parts(word))
+    return tuple(islice(filter(None, map(" ".join, product(*parts))), _MOST_PHRASES))
 
 
 def is_known_word(word: str) -> bool:
