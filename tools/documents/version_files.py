@@ -60,6 +60,11 @@ def parsed(model: type[Record], data: bytes) -> Record | None:
         return None
 
 
+def parsed_file(model: type[Record], path: Path) -> Record | None:
+    """Parse the record in a file; None when it is missing or damaged."""
+    return parsed(model, path.read_bytes()) if path.is_file() else None
+
+
 def parsed_lines(model: type[Record], path: Path) -> Iterator[Record]:
     """Yield the records of a file, one a line. Raises ``ToolUnavailable`` at a damaged one."""
     with path.open("rb") as lines:

@@ -51,13 +51,13 @@ class LibrarySearch:
         question: str,
         limit: int,
         chosen: SearchFilter,
-        scope: Scope | None = None,
-        expansion: QueryExpansion | None = None,
+        scope: Scope | None,
+        expansion: QueryExpansion,
     ) -> GuidelineSearchResult:
         """Return the best ``limit`` passages of the documents in ``chosen``, including those of ``scope``."""
         snapshot = self._catalogs.snapshot(scope)
         refs = [str(ref) for ref in _without_doubles(snapshot.refs(chosen), snapshot)]
-        expansion = with_corrections(question, expansion or QueryExpansion(), snapshot.counts)
+        expansion = with_corrections(question, expansion, snapshot.counts)
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))
         held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]

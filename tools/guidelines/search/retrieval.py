@@ -7,7 +7,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import fsum
 from typing import Literal, NamedTuple
 
@@ -60,18 +60,15 @@ class Retriever:
         self.embedder = embedder
         self._connection = connection
         self._collection = collection
-        self._vectors: PassageCollection | None = None
         self._warned = False
 
-    @property
+    @cached_property
     def vectors(self) -> PassageCollection | None:
         """Return the collection of the embedder's vectors; None without an embedder."""
         if self.embedder is None:
             return None
-        if self._vectors is None:
-            name = f"{self._collection}_{self.embedder.name}"
-            self._vectors = vector_index(self._connection, name, self.embedder.dimension)
-        return self._vectors
+        name = f"{self._collection}_{self.embedder.name}"
+        return vector_index(self._connection, name, self.embedder.dimension)
 
     def search(
         self,

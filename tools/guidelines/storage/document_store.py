@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Self
 
 from tools.documents.models import Extraction, PageContent, StoredPassage
-from tools.documents.version_files import Lexicon, parsed, parsed_lines
+from tools.documents.version_files import Lexicon, parsed, parsed_file, parsed_lines
 from tools.errors import ToolUnavailable
 from tools.guidelines.models import DocumentRecord, DocumentVersion
 
@@ -74,10 +74,7 @@ class LibraryStore:
 
     def record(self, document_id: str) -> DocumentRecord | None:
         """Return the document's record, or None."""
-        if not _ID.fullmatch(document_id):
-            return None
-        path = self._record_path(document_id)
-        return parsed(DocumentRecord, path.read_bytes()) if path.is_file() else None
+        return parsed_file(DocumentRecord, self._record_path(document_id)) if _ID.fullmatch(document_id) else None
 
     def drop_record(self, document_id: str) -> None:
         """Delete the document's record."""
@@ -134,8 +131,7 @@ class LibraryStore:
 
     def facts(self, ref: VersionRef) -> Extraction | None:
         """Return the document's facts without its pages; None if they are missing or damaged."""
-        path = self.version_folder(ref) / "facts.json"
-        return parsed(Extraction, path.read_bytes()) if path.is_file() else None
+        return parsed_file(Extraction, self.version_folder(ref) / "facts.json")
 
     def passages(self, ref: VersionRef) -> Iterator[StoredPassage]:
         """Return all passages of a version in order. Raises ``ToolUnavailable`` at a damaged one."""
@@ -174,8 +170,7 @@ class LibraryStore:
 
     def lexicon(self, ref: VersionRef) -> Lexicon | None:
         """Return the word counts of a version; None if they are missing or damaged."""
-        path = self.version_folder(ref) / "terms.json"
-        return parsed(Lexicon, path.read_bytes()) if path.is_file() else None
+        return parsed_file(Lexicon, self.version_folder(ref) / "terms.json")
 
     def original(self, version: DocumentVersion) -> Path:
         """Return the path of the version's file."""
