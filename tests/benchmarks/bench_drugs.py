@@ -120,7 +120,7 @@ def _rapidfuzz(state: DrugSnapshot) -> Find:
 
     def find(text: str) -> list[str]:
         found = process.extract(text.lower(), names, scorer=fuzz.ratio, limit=5)
-        return [state.index.keys[state.index.exact(name)[0].entry] for name, _, _ in found]
+        return [state.index.entries[state.index.exact(name)[0].entry].key for name, _, _ in found]
 
     return find
 

@@ -160,7 +160,8 @@ async def test_the_brands_that_are_known_beyond_the_database_stand_in_the_files(
     state = await imported[0]._read(imported[0]._searcher.snapshot, 60)
     assert state is not None
     for brand, medicine in medicine_names().pairs():
-        meant = {frozenset(base_moieties(state.index.ingredients[known.entry])) for known in state.index.whole(brand)}
+        entries = [state.index.entries[known.entry] for known in state.index.whole(brand)]
+        meant = {frozenset(base_moieties(entry.ingredients)) for entry in entries}
         assert frozenset(medicine.split(" and ")) in meant, brand
 
 

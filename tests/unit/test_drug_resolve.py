@@ -72,13 +72,13 @@ INDEX = NameIndex(
 
 def found(typed: str) -> list[tuple[str, str]]:
     reading = read(INDEX, understand(typed))
-    return [(INDEX.keys[one.entry], one.how) for one in reading.candidates]
+    return [(INDEX.entries[one.entry].key, one.how) for one in reading.candidates]
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_unit_after_its_number_is_no_part_of_a_name(unit: str) -> None:
     reading = read(INDEX, understand(f"ibuprofen 12 {unit}"))
-    assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates] == [("ibuprofen", "exact")]
+    assert [(INDEX.entries[one.entry].key, one.how) for one in reading.candidates] == [("ibuprofen", "exact")]
     assert not reading.did_you_mean
 
 
@@ -159,7 +159,7 @@ def test_two_medicines_of_a_question_are_not_taken_for_the_product_that_combines
 
 def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
     reading = read(INDEX, understand("metformin and estradoil"))
-    assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates[:2]] == [
+    assert [(INDEX.entries[one.entry].key, one.how) for one in reading.candidates[:2]] == [
         ("metformin", "exact"),
         ("estradiol", "spelling"),
     ]
@@ -193,7 +193,7 @@ def test_a_far_spelling_is_kept_for_when_nothing_else_is_found() -> None:
 
 def test_a_generic_name_does_not_bring_its_combinations_but_names_them() -> None:
     reading = read(INDEX, understand("metformin"))
-    assert [INDEX.keys[one.entry] for one in reading.candidates] == ["metformin"]
+    assert [INDEX.entries[one.entry].key for one in reading.candidates] == ["metformin"]
     assert reading.notes == ("Also in combination products: glyburide and metformin.",)
 
 
@@ -220,7 +220,7 @@ def test_an_ordinary_word_is_an_abbreviation_only_in_capitals(typed: str, names:
 
 def test_an_ambiguous_abbreviation_gives_every_meaning_and_its_warning() -> None:
     reading = read(INDEX, understand("AZT"))
-    assert {INDEX.keys[one.entry] for one in reading.candidates} == {"zidovudine", "azathioprine"}
+    assert {INDEX.entries[one.entry].key for one in reading.candidates} == {"zidovudine", "azathioprine"}
     assert "mistaken for azathioprine" in reading.notes[0]
 
 

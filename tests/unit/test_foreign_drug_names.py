@@ -45,7 +45,7 @@ def reading(text: str) -> Reading:
 
 def found(text: str) -> str:
     candidates = reading(text).candidates
-    return INDEX.generics[candidates[0].entry] if candidates else ""
+    return INDEX.entries[candidates[0].entry].generic if candidates else ""
 
 
 @pytest.mark.parametrize(

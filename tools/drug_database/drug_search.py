@@ -114,7 +114,7 @@ class Searcher:
         held = self._snapshot
         known = held.index.whole(name) if held is not None else ()
         if held and known:
-            return frozenset(base_moieties(held.index.ingredients[known[0].entry]))
+            return frozenset(base_moieties(held.index.entries[known[0].entry].ingredients))
         folded = fold_name(name)
         return frozenset({folded} if folded in label_terms().members and folded not in CONTEXT else ())
 
@@ -138,8 +138,8 @@ class Searcher:
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         allowed = {one.entry for one in classed(state.index, query.drug_class)} if query.drug_class else None
         candidates = tuple(one for one in reading.candidates if allowed is None or one.entry in allowed)
-        records = self.records(client, state, [state.index.keys[one.entry] for one in candidates[:most]])
-        found = [(one, records.get(state.index.keys[one.entry])) for one in candidates[:most]]
+        records = self.records(client, state, [state.index.entries[one.entry].key for one in candidates[:most]])
+        found = [(one, records.get(state.index.entries[one.entry].key)) for one in candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
         expanded = state.expander.expand(name).expansions
         return DrugSearchResult(
@@ -162,7 +162,7 @@ class Searcher:
             return []
         spans = find_spans(state.index, understand(text))
         named = [span.found[0] for span in spans if not span.aside and span.found[0].how != "class"]
-        keys = list(dict.fromkeys(state.index.keys[one.entry] for one in named))[:_MOST_NAMED]
+        keys = list(dict.fromkeys(state.index.entries[one.entry].key for one in named))[:_MOST_NAMED]
         records = self.records(client, state, keys)
         return [records[key] for key in keys if key in records]
 
@@ -258,7 +258,7 @@ def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) 
             scores[key] += 1.0 / (_RRF_K + rank)
     for key in sorted(scores, key=lambda key: -scores[key]):
         entry = state.index.by_key[key]
-        yield NameCandidate(entry, "text", state.index.generics[entry], 100.0 * scores[key])
+        yield NameCandidate(entry, "text", state.index.entries[entry].generic, 100.0 * scores[key])
 
 
 def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[str]:

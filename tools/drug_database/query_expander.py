@@ -151,7 +151,7 @@ class QueryExpander:
     def _of_drug(self, asked: str, known: Sequence[Known], also: Iterable[str] = ()) -> Expansion:
         """Expand a medicine by its names and classes; nothing when the name means several medicines."""
         entries = list(dict.fromkeys(one.entry for one in known))
-        ingredients = self._index.ingredients[entries[0]]
+        ingredients = self._index.entries[entries[0]].ingredients
         if len(entries) > 1 or len(ingredients) > _MOST_INGREDIENTS:
             return Expansion(asked=asked)
         names = [*also, *ingredients]
@@ -163,13 +163,13 @@ class QueryExpander:
     def _classes_of(self, entry: int) -> list[str]:
         """Return what the record's established classes are called, the most specific first."""
         named = [group.alias for group in self._groups.get(entry, ())][:_MOST_CLASSES]
-        own = [class_name(one) for one in self._index.classes[entry] if class_kind(one) in {"", "epc"}]
+        own = [class_name(one) for one in self._index.entries[entry].classes if class_kind(one) in {"", "epc"}]
         return [*named, *own[:_MOST_CLASSES]]
 
     def _of_class(self, asked: str, group: ClassAlias) -> Expansion:
         same = [one.alias for one in aliases().classes if (one.classes, one.names) == (group.classes, group.names)]
         members = self._members[group.alias]
-        names = [name for entry in members[:_MOST_MEMBERS] for name in self._index.ingredients[entry]]
+        names = [name for entry in members[:_MOST_MEMBERS] for name in self._index.entries[entry].ingredients]
         others = [other for name in names for other in aliases().substance_names(name)]
         few = len(members) <= _MOST_MEMBERS
         return Expansion(
@@ -197,7 +197,7 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
     for name in dict.fromkeys(map(fold_name, group.classes)):
         count.update(set(index.members.get(name, ())))
     count.update({known.entry for name in group.names for known in meanings_of(index, name) if known.kind == "generic"})
-    single = [entry for entry in count if len(index.ingredients[entry]) == 1]
+    single = [entry for entry in count if len(index.entries[entry].ingredients) == 1]
     most = max((count[entry] for entry in single), default=0)
     return sorted((entry for entry in single if count[entry] == most), key=index.prominence, reverse=True)
 

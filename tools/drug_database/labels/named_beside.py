@@ -84,7 +84,7 @@ def past_limit(index: NameIndex, candidates: Sequence[NameCandidate], hits: Sequ
     """Return the medicines that a text names besides those of the shown ``hits``."""
     shown = {hit.matched.on for hit in hits}
     named = {one.on: one for one in candidates if one.how in _NAMED and one.on not in shown}
-    return [index.generics[one.entry] for one in named.values()] if hits else []
+    return [index.entries[one.entry].generic for one in named.values()] if hits else []
 
 
 def _in_english(folded: str, expanded: Iterable[Expansion]) -> str:

@@ -21,11 +21,25 @@ _KIND_ORDER: Final[dict[NameKind, int]] = {"generic": 0, "substance": 1, "brand"
 _MOST_NAMES: Final = 400
 _FEW: Final = 3
 _SHORTEST_START: Final = 4
-IndexEntry = dict[str, Any]
+StoredEntry = dict[str, Any]
 
 
-def entry_of(record: DrugRecord) -> IndexEntry:
-    """Return the entry of a record in the index, as plain JSON data."""
+class IndexEntry(NamedTuple):
+    """The facts of a record that rank its names."""
+
+    key: str
+    generic: str
+    ingredients: tuple[str, ...]
+    classes: tuple[str, ...]
+    products: int
+    """Number of marketed products."""
+    marketed: int
+    """Number of their product codes."""
+    labelled: bool
+
+
+def entry_of(record: DrugRecord) -> StoredEntry:
+    """Return the entry of a record as it is stored, as plain JSON data."""
     return {
         "k": record.key,
         "g": record.generic_name,
@@ -52,17 +66,11 @@ class Known(NamedTuple):
 class NameIndex:
     """An index that is read-only after its construction, so that threads can share it.
 
-    A record is given by its number, which is its position in ``keys``, ``generics`` and the other lists.
+    A record is given by its number, which is its position in ``entries``.
     """
 
-    def __init__(self, entries: Iterable[IndexEntry]) -> None:
-        self.keys: list[str] = []
-        self.generics: list[str] = []
-        self.ingredients: list[tuple[str, ...]] = []
-        self.products: list[int] = []
-        self.marketed: list[int] = []
-        self.labelled: list[bool] = []
-        self.classes: list[tuple[str, ...]] = []
+    def __init__(self, stored: Iterable[StoredEntry]) -> None:
+        self.entries: list[IndexEntry] = []
         self.by_key: dict[str, int] = {}
         self._exact: dict[str, list[Known]] = {}
         self._squeezed: dict[str, str] = {}
@@ -72,7 +80,7 @@ class NameIndex:
         self.class_words: dict[str, set[str]] = defaultdict(set)
         """The classes with a word in their name; the word is in the singular."""
         self.containing: dict[str, list[int]] = defaultdict(list)
-        for entry in entries:
+        for entry in stored:
             self._add(entry)
         for meanings in self._exact.values():
             meanings.sort(key=self._order)
@@ -81,7 +89,8 @@ class NameIndex:
         self._keep_brand_starts()
         self.names: list[str] = [*self._exact, *self._brand_starts]
         self._sorted = sorted(self._exact)
-        self.spellings = Spellings(self.names, [self.products[self.exact(name)[0].entry] for name in self.names])
+        best = (self.exact(name)[0].entry for name in self.names)
+        self.spellings = Spellings(self.names, [self.entries[entry].products for entry in best])
         self.class_spellings = Spellings(list(self.class_names))
         self._international = by_international_key(
             (name, known.entry) for name, meanings in self._exact.items() for known in self._substances(meanings)
@@ -90,29 +99,25 @@ class NameIndex:
     def _substances(self, meanings: Sequence[Known]) -> list[Known]:
         """Return the meanings that are not brands or synonyms and have the fewest ingredients."""
         kept = [known for known in meanings if known.kind in {"generic", "substance", "ingredient"}]
-        fewest = min((len(self.ingredients[known.entry]) for known in kept), default=0)
-        return [known for known in kept if len(self.ingredients[known.entry]) == fewest]
+        fewest = min((len(self.entries[known.entry].ingredients) for known in kept), default=0)
+        return [known for known in kept if len(self.entries[known.entry].ingredients) == fewest]
 
-    def _add(self, entry: IndexEntry) -> None:
-        number = len(self.keys)
-        self.keys.append(entry["k"])
-        self.generics.append(entry["g"])
-        self.ingredients.append(tuple(entry["i"]))
-        self.products.append(entry["n"])
-        self.marketed.append(entry["m"])
-        self.labelled.append(entry["l"])
-        self.classes.append(tuple(entry["c"]))
-        self.by_key[entry["k"]] = number
-        self._name(number, "generic", entry["g"])
+    def _add(self, stored: StoredEntry) -> None:
+        number = len(self.entries)
+        ingredients, classes = tuple(stored["i"]), tuple(stored["c"])
+        entry = IndexEntry(stored["k"], stored["g"], ingredients, classes, stored["n"], stored["m"], stored["l"])
+        self.entries.append(entry)
+        self.by_key[entry.key] = number
+        self._name(number, "generic", entry.generic)
         for kind, field in (("substance", "s"), ("brand", "b"), ("synonym", "y")):
-            for name in entry[field]:
+            for name in stored[field]:
                 self._name(number, kind, name)  # type: ignore[arg-type]
-        single = len(entry["i"]) == 1
-        for name in entry["i"]:
+        single = len(ingredients) == 1
+        for name in ingredients:
             self._name(number, "generic" if single else "ingredient", name)
             if not single:
                 self.containing[base_moiety(name)].append(number)
-        for drug_class in entry["c"]:
+        for drug_class in classes:
             folded = fold_name(class_name(drug_class))
             if folded not in self.class_names:
                 self.class_names[folded] = drug_class
@@ -146,17 +151,18 @@ class NameIndex:
 
     def prominence(self, number: int) -> tuple[bool, int, int]:
         """Return the sort key for equally good records: those with a label, then those with more marketed products."""
-        return self.labelled[number], self.marketed[number], self.products[number]
+        entry = self.entries[number]
+        return entry.labelled, entry.marketed, entry.products
 
     def _order(self, known: Known) -> tuple[int, int, bool, int, int]:
         labelled, marketed, products = self.prominence(known.entry)
-        parts = len(self.ingredients[known.entry])
+        parts = len(self.entries[known.entry].ingredients)
         # A name that only one part of a combination has is a weaker match than a brand.
         kind: NameKind = "synonym" if known.kind == "substance" and parts > 1 else known.kind
         return _KIND_ORDER[kind], parts, not labelled, -marketed, -products
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.entries)
 
     def exact(self, name: str) -> Sequence[Known]:
         """Return the meanings of a name, the best first; case, accents, hyphens and spaces do not matter."""

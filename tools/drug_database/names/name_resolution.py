@@ -95,12 +95,12 @@ def foreign_name(index: NameIndex, text: str) -> Known | None:
         known = leading(index, index.exact(form) or index.exact(base_moiety(form)) or index.exact(acid_or_ion(form)))
         entries = {one.entry for one in known if one.kind != "brand"}
         entry = next(iter(entries)) if len(entries) == 1 else index.international(form)
-        left_out = ions_of(text) - english_ions(index.generics[entry]) if entry is not None else ()
+        left_out = ions_of(text) - english_ions(index.entries[entry].generic) if entry is not None else ()
         if any(known.kind == "generic" for ion in left_out for known in index.exact(ion)):
             entry = None
         if entry is not None:
             break
-    return None if entry is None else Known(entry, "synonym", index.generics[entry])
+    return None if entry is None else Known(entry, "synonym", index.entries[entry].generic)
 
 
 def _by_name(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
@@ -120,14 +120,14 @@ def _by_name(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
 
 def _is_own(index: NameIndex, known: Known) -> bool:
     """Return whether a name is of the record itself, and not of one part of it."""
-    return known.kind == "generic" or (known.kind == "substance" and len(index.ingredients[known.entry]) == 1)
+    return known.kind == "generic" or (known.kind == "substance" and len(index.entries[known.entry].ingredients) == 1)
 
 
 def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
     """Return the meanings of a name that an alias gives, such as ``sulfamethoxazole and trimethoprim``."""
     found = index.exact(name)
     together = None if found else index.ingredient_set(re.split(r",| and ", name))
-    return found if together is None else [Known(together, "generic", index.generics[together])]
+    return found if together is None else [Known(together, "generic", index.entries[together].generic)]
 
 
 def known_name(text: str) -> str:
@@ -178,8 +178,8 @@ def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
     if own:
         return [known for known in own if known.kind == own[0].kind]
     if others and others[0].kind == "substance":
-        fewest = min(len(index.ingredients[known.entry]) for known in others)
-        return [known for known in others if len(index.ingredients[known.entry]) == fewest]
+        fewest = min(len(index.entries[known.entry].ingredients) for known in others)
+        return [known for known in others if len(index.entries[known.entry].ingredients) == fewest]
     return others or sorted(meanings, key=lambda known: index.prominence(known.entry), reverse=True)
 
 
@@ -212,8 +212,8 @@ def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
         parts = name.split()
         if len(parts) == len(words) and all(map(str.startswith, parts, words)):
             entries.update(one.entry for one in index.whole(name) if one.kind in {"generic", "substance"})
-    single = [entry for entry in entries if len(index.ingredients[entry]) == 1]
-    return Known(single[0], "synonym", index.generics[single[0]]) if len(single) == 1 else None
+    single = [entry for entry in entries if len(index.entries[entry].ingredients) == 1]
+    return Known(single[0], "synonym", index.entries[single[0]].generic) if len(single) == 1 else None
 
 
 def _part(index: NameIndex, text: str) -> list[NameCandidate]:
@@ -230,19 +230,19 @@ def together(index: NameIndex, parts: Sequence[NameCandidate]) -> NameCandidate 
     """
     if len({one.entry for one in parts}) < 2:
         return None
-    entry = index.ingredient_set([name for one in parts for name in index.ingredients[one.entry]])
+    entry = index.ingredient_set([name for one in parts for name in index.entries[one.entry].ingredients])
     if entry is None or any(one.entry == entry and one.how == "brand" for one in parts):
         return None
-    return NameCandidate(entry, "exact", index.generics[entry], 99.0)
+    return NameCandidate(entry, "exact", index.entries[entry].generic, 99.0)
 
 
 def with_combinations(index: NameIndex, found: Sequence[NameCandidate], note: str) -> tuple[str, ...]:
     """Return the ``note`` on the name, and a note on the combinations that contain the medicine."""
     first, combinations = found[0], ""
-    if first.how != "brand" and len(index.ingredients[first.entry]) == 1:
-        base = base_moiety(index.ingredients[first.entry][0])
+    if first.how != "brand" and len(index.entries[first.entry].ingredients) == 1:
+        base = base_moiety(index.entries[first.entry].ingredients[0])
         if others := sorted(index.containing.get(base, ()), key=index.prominence, reverse=True):
-            names = ", ".join(index.generics[number] for number in others[:5])
+            names = ", ".join(index.entries[number].generic for number in others[:5])
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
             combinations = f"Also in combination products: {names}{more}."
     return tuple(filter(None, (note, combinations)))
@@ -291,5 +291,5 @@ def _members(index: NameIndex, names: Iterable[str]) -> list[NameCandidate]:
             on.setdefault(number, index.class_names[name])
             count[number] += 1
     order = sorted(on, key=index.prominence, reverse=True)
-    order.sort(key=lambda number: (len(index.ingredients[number]) > 1, -count[number]))
+    order.sort(key=lambda number: (len(index.entries[number].ingredients) > 1, -count[number]))
     return [NameCandidate(number, "class", on[number], _CLASS_SCORE) for number in order]

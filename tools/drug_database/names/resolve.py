@@ -168,7 +168,7 @@ def _in_its_language(index: NameIndex, question: TypedQuery, reading: Reading) -
     known = {one.on: aliases().name(one.on) for one in reading.candidates if one.how == "synonym"}
     language = language_of(question.plain)
     meant = {on: alias.foreign[language] for on, alias in known.items() if alias and language in alias.foreign}
-    fitting = (one for one in reading.candidates if meant.get(one.on) in {None, index.generics[one.entry]})
+    fitting = (one for one in reading.candidates if meant.get(one.on) in {None, index.entries[one.entry].generic})
     return reading._replace(candidates=tuple(fitting)) if meant else reading
 
 
