@@ -24,8 +24,9 @@ from tools.drug_database.importers.recognise import read_paths
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import MEDICINE_NAMES
-from tools.drug_database.names.name_keys import DATA, base_moiety
+from tools.drug_database.names.name_keys import base_moiety
 from tools.drug_database.records.drug_record import DrugRecord
+from tools.drug_database.records.shipped_data import DATA
 from tools.drug_database.storage.staging import Staging
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word

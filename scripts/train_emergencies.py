@@ -23,7 +23,8 @@ from scripts.fit_emergency_weights import BIAS, Numbers, fitted
 from tools.drug_database.importers import demo
 from tools.drug_database.names.aliases import AliasFile
 from tools.drug_database.names.foreign_names import international_keys
-from tools.drug_database.names.name_keys import salt_words, shipped
+from tools.drug_database.names.name_keys import salt_words
+from tools.drug_database.records.shipped_data import shipped
 from tools.language.folding import fold_name
 from tools.language.vocabulary.common_words import is_ordinary
 

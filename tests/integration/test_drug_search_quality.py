@@ -15,9 +15,10 @@ from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery
 from tools.drug_database.names.aliases import LOOK_ALIKES, AliasFile, LookAlikeFile, medicine_names
-from tools.drug_database.names.name_keys import base_moieties, shipped
+from tools.drug_database.names.name_keys import base_moieties
 from tools.drug_database.names.name_resolution import meanings_of
 from tools.drug_database.records.reports import ImportProgress, ImportReport
+from tools.drug_database.records.shipped_data import shipped
 
 # The import of all directories takes a minute, and longer on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -12,10 +12,11 @@ from tools.drug_database.names.aliases import AliasFile, aliases, look_alikes, s
 from tools.drug_database.names.allergens import without_allergens
 from tools.drug_database.names.dependence import without_substances
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import acid_or_ion, shipped
+from tools.drug_database.names.name_keys import acid_or_ion
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
 from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
+from tools.drug_database.records.shipped_data import shipped
 from tools.language.figures import UNITS
 from tools.language.folding import fold_name
 

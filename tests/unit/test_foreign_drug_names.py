@@ -11,9 +11,9 @@ from tools.drug_database.names.aliases import AliasFile, aliases, medicine_names
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
 from tools.drug_database.names.german_compounds import with_separate_parts
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import shipped
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import Reading, read
+from tools.drug_database.records.shipped_data import shipped
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary

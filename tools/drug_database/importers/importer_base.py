@@ -1,13 +1,12 @@
 """Shared by the importers: how a format is registered, and ``ImportedRows``, which counts every row."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from tools.drug_database.names.name_keys import DATA
 from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
+from tools.drug_database.records.shipped_data import shipped_json
 from tools.drug_database.source_files.container import Entry
 from tools.drug_database.storage.staging import PatchField, Staging
 
@@ -15,7 +14,7 @@ Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000
 Row = TypeVar("Row")
 SOURCES: Final[Mapping[str, DataSource]] = {
-    name: DataSource(id=name, **facts) for name, facts in json.loads((DATA / "sources.json").read_bytes()).items()
+    name: DataSource(id=name, **facts) for name, facts in shipped_json("sources.json").items()
 }
 """The public sources of the importers, by their id."""
 

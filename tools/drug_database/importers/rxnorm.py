@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
 from tools.drug_database.importers.text_tables import Row, SourceTable
-from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
+from tools.drug_database.names.name_keys import base_moiety
 from tools.drug_database.records.drug_record import Contribution, Product
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name

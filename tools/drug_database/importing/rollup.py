@@ -10,14 +10,15 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from tools.drug_database.importers import demo, formulary
-from tools.drug_database.names.name_keys import base_moieties, class_kind, class_name, joined, salt_words, word_list
+from tools.drug_database.names.name_keys import base_moieties, class_kind, class_name, joined, salt_words
 from tools.drug_database.records.drug_record import Contribution, DataSource, DrugRecord, Fact, Label, Product
+from tools.drug_database.records.shipped_data import shipped_words
 from tools.drug_database.storage.staging import StagedGroup
 from tools.language.folding import fold_name
 
 _MOST_LABELS: Final = 12
 _LONG_WORD: Final = 7
-_FORM_WORDS: Final = word_list("plain")
+_FORM_WORDS: Final = shipped_words("plain")
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
 _LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _MERGED: Final = tuple(

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from tools.drug_database.names.name_keys import Shipped, joined, shipped
+from tools.drug_database.names.name_keys import joined
 from tools.drug_database.names.query_words import FORMS, TypedQuery
 from tools.drug_database.records.drug_record import DrugRecord, Label, Product, SectionName
 from tools.drug_database.records.queries import DrugHit, LabelScope
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.language.folding import fold_name
 from tools.language.vocabulary.common_words import is_function_word
 from tools.language.vocabulary.populations import MOTHERS, YOUNG, Population, speaks_of

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.names.name_keys import Shipped, shipped
 from tools.drug_database.records.drug_record import SectionName
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.language.sentences import BULLETS, Sentence, Span, sentence_spans
 
 _MOST: Final = 400

@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from tools.drug_database.names.aliases import singular
-from tools.drug_database.names.name_keys import base_moiety, shipped
+from tools.drug_database.names.name_keys import base_moiety
+from tools.drug_database.records.shipped_data import shipped
 from tools.language.folding import fold_name
 from tools.language.inn_stems import names_medicine
 from tools.types import Frozen

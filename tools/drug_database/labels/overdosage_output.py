@@ -1,6 +1,5 @@
 """The output of ``search_overdosage``: label sections on overdosage or hypersensitivity, and doses of treatments."""
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal
@@ -8,8 +7,8 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from tools.drug_database.labels.record_rendering import section_passage
-from tools.drug_database.names.name_keys import DATA
 from tools.drug_database.records.drug_record import SECTION_TITLES, DrugRecord, SectionName
+from tools.drug_database.records.shipped_data import shipped_json
 from tools.types import Passage, Phrase, ToolResult
 
 ABOVE: Final = "above_labelled_doses"
@@ -22,7 +21,7 @@ _ALLERGIC: Final = re.compile("hypersensitiv|anaphyla|allerg|angio-?o?edema|urti
 _ANYTHING: Final = re.compile("")
 _REACTIONS: Final = re.compile("anaphyla", re.IGNORECASE)
 _RESCUES: Final = re.compile("overdos|poison|anaphyla", re.IGNORECASE)
-_NOTES: Final[dict[str, dict[str, str]]] = json.loads((DATA / "overdosage_notes.json").read_text(encoding="utf-8"))
+_NOTES: Final[dict[str, dict[str, str]]] = shipped_json("overdosage_notes.json")
 _LETTERS: Final = 6
 """Number of first letters by which a word of an indication is found in the question, in any language."""
 _GENERAL: Final = re.compile(r"overdos|poison|emerg|treat|indica|suspec|includ|patient|medici|condit")

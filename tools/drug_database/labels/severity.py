@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
-from tools.drug_database.names.name_keys import Shipped, shipped
 from tools.drug_database.records.drug_record import SectionName
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.types import Frozen
 
 Severity = Literal["contraindicated", "avoid", "adjust dose", "monitor", "described", "no effect stated"]

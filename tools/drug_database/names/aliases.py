@@ -12,8 +12,9 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
-from tools.drug_database.names.name_keys import Shipped, base_moiety, shipped
+from tools.drug_database.names.name_keys import base_moiety
 from tools.drug_database.names.spelling import Spellings
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.language.folding import fold_name
 from tools.language.vocabulary import clinical_vocabulary
 from tools.types import Frozen

@@ -3,12 +3,12 @@
 import re
 from typing import Final
 
-from tools.drug_database.names.name_keys import word_list
 from tools.drug_database.names.query_words import NOISE
+from tools.drug_database.records.shipped_data import shipped_words
 from tools.language.folding import fold_name
 from tools.language.vocabulary.common_words import LANGUAGES, is_function_word
 
-_ALLERGY: Final = "|".join(sorted(word_list("allergy"), key=len, reverse=True))
+_ALLERGY: Final = "|".join(sorted(shipped_words("allergy"), key=len, reverse=True))
 _WORD: Final = r"[^\W\d_][\w/-]{2,}"
 _AND: Final = "and|or|und|oder|y|o"
 _TO: Final = r"(?:to|of|gegen|gegenüber|auf|von|al?)(?: (?:an?|the|all|any|other|die|den|das|el|la|los|las))?"

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from tools.drug_database.names.name_keys import word_list
+from tools.drug_database.records.shipped_data import shipped_words
 
-_STATES: Final = "|".join(sorted(word_list("dependence"), key=len, reverse=True))
+_STATES: Final = "|".join(sorted(shipped_words("dependence"), key=len, reverse=True))
 _SUBSTANCE: Final = re.compile(rf"\b[^\W\d_][\w/]{{2,}}?[ -]?(?=(?:{_STATES})\b)", re.IGNORECASE)
 """``opioid withdrawal``, ``Alkoholentzug``."""
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from tools.drug_database.names.name_keys import Shipped, salt_words, shipped
+from tools.drug_database.names.name_keys import salt_words
 from tools.drug_database.names.spelling import phonetic_keys
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.language.folding import fold_name
 
 _SHORTEST: Final = 4

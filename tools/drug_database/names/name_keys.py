@@ -6,31 +6,18 @@ order of the ingredients and has only ``a-z``, ``0-9``, ``-`` and ``+``.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Final, TypeVar
 
-from pydantic import BaseModel
-
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.language.folding import fold_name
-from tools.types import Frozen
 
-Data = TypeVar("Data", bound=BaseModel)
-DATA: Final = Path(__file__).parent.parent / "data"
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _CLASS_KIND = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _LONGEST_KEY = 120
 # FDA gives biologics a suffix of four letters without meaning (trastuzumab-dkst). The excluded endings have a meaning.
 _BIOLOGIC_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?!acid|alfa|beta|zinc|iron|free|mono|poly|bran|acet)[a-z]{4}$")
-
-
-class Shipped(Frozen):
-    """The content of a file of ``data``; ``source`` tells where it comes from."""
-
-    source: str
 
 
 class SaltWords(Shipped):
@@ -56,21 +43,10 @@ class SaltWords(Shipped):
         return self.renamed.get(" ".join(sorted(folded.split())))
 
 
-def shipped(name: str, model: type[Data]) -> Data:
-    """Read a file of ``data``."""
-    return model.model_validate_json((DATA / name).read_bytes())
-
-
 @cache
 def salt_words() -> SaltWords:
     """Return the shipped words of salts."""
     return shipped("salts.json", SaltWords)
-
-
-@cache
-def word_list(name: str) -> frozenset[str]:
-    """Return a word list of ``data/words.json``."""
-    return frozenset(json.loads((DATA / "words.json").read_text(encoding="utf-8"))[name])
 
 
 @lru_cache(maxsize=65_536)

@@ -1,6 +1,5 @@
 """Reads questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
 
-import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -8,11 +7,11 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases, is_known_word
-from tools.drug_database.names.name_keys import DATA
+from tools.drug_database.records.shipped_data import shipped_json
 from tools.language.figures import COUNTS, UNITS, fold, rates, units_of, with_decimal_points
 from tools.language.word_lists import word_list
 
-_WORDS: Final[dict[str, list[str]]] = json.loads((DATA / "overdosage_words.json").read_text(encoding="utf-8"))
+_WORDS: Final[dict[str, list[str]]] = shipped_json("overdosage_words.json")
 _DOSE: Final = re.compile(
     r"\bdos(?:e|ing|age|is)|[\w-](?<!über|obre)(?<!ueber)dosis|\bhow (?:much|many)|\bwie ?viel|\bcuánt", re.IGNORECASE
 )

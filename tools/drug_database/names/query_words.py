@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import is_known_word
-from tools.drug_database.names.name_keys import word_list
+from tools.drug_database.records.shipped_data import shipped_words
 from tools.language.figures import DECIMAL, UNITS, units_of
 from tools.language.folding import fold_name
 from tools.language.vocabulary.text_language import with_spanish_and
 
 LONGEST: Final = 300
 """Number of characters of the typed text that are read."""
-FORMS: Final = word_list("forms")
-OFFERED: Final = word_list("offered")
+FORMS: Final = shipped_words("forms")
+OFFERED: Final = shipped_words("offered")
 """Words of a question in which forms a medicine exists."""
-PRODUCT_WORDS: Final = FORMS | word_list("units")
-NOISE: Final = PRODUCT_WORDS | word_list("asking")
-CONTEXT: Final = word_list("context")
+PRODUCT_WORDS: Final = FORMS | shipped_words("units")
+NOISE: Final = PRODUCT_WORDS | shipped_words("asking")
+CONTEXT: Final = shipped_words("context")
 """Other subjects of questions: diseases, organs, food. Some are names of medicines as well (alcohol, iron)."""
 BESIDE: Final = frozenset({"with", "w", "mit", "con"})
 JOINING: Final = BESIDE | {"and", "plus", "in", "und", "y"}
@@ -40,7 +40,7 @@ _TOGETHER = re.compile(
     r"together|interact\w*|combin(?:e|ed|ing)|con(?:comitant|current)\w*|simultaneous\w*|coadminist\w*"
     r"|zusammen|gemeinsam|gleichzeitig\w*|wechselwirk\w*|kombinier\w*|junt[oa]s|interac\w*"
 )
-_WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(word_list('compounded')))})")
+_WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(shipped_words('compounded')))})")
 _PLUS: Final = re.compile(r"(?<=\w)\+(?=\w)|(?<=\s)\+(?=\s)")
 _LISTED: Final = re.compile(r"(\w+),\s*(?=(\w+))")
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})

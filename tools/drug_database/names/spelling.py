@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from tools.drug_database.names.name_keys import Shipped, shipped
+from tools.drug_database.records.shipped_data import Shipped, shipped
 from tools.language.folding import fold_name
 
 ENOUGH: Final = 76.0

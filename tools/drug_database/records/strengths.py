@@ -4,15 +4,15 @@ FDA's NDC directory writes ``.5`` and ``mg/1``, the Orange Book ``500MG`` and ``
 Here they become ``0.5 mg``, ``500 mg``, ``1 mg base equivalent``. Numbers are never rounded or converted.
 """
 
-import json
 import re
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
-_UNITS: Final[dict[str, str]] = json.loads((Path(__file__).parent.parent / "data" / "strength_units.json").read_bytes())
+from tools.drug_database.records.shipped_data import shipped_json
+
+_UNITS: Final[dict[str, str]] = shipped_json("strength_units.json")
 """The unit that each spelling in lower case means."""
 _NUMBER = re.compile(r"^\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(.*)$", re.DOTALL)
 _NO_UNIT = re.compile(r"[(;]|[A-Za-z],|,[A-Za-z]")
