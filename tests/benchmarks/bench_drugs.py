@@ -34,7 +34,7 @@ from tests.support.drug_queries import build
 from tests.support.drugs import NDC_COLUMNS, ndc_row
 from tests.support.services import milvus_lite_server
 from tools.drug_database import DrugDatabase, DrugQuery
-from tools.drug_database.drug_search import DrugSnapshot
+from tools.drug_database.drug_snapshot import DrugSnapshot
 from tools.drug_database.storage.drug_collection import stems
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data/drugs"
@@ -134,7 +134,7 @@ async def _rate(
         started = time.perf_counter()
         keys = find(query.query)
         times.append(1000 * (time.perf_counter() - started))
-        records = await database._read(lambda client, keys=keys: database._searcher.records(client, state, keys), 60)
+        records = await database._read(lambda client, keys=keys: state.records(client, keys), 60)
         fits = [query.fits(records[key]) for key in keys if key in records]
         first += bool(fits) and fits[0]
         five += any(fits)

@@ -1,4 +1,4 @@
-"""One search against Milvus: synchronous, called in a thread.
+"""Answers one query to the drug database: synchronous, called in a thread.
 
 Names, classes and spellings are resolved against the list of names in memory; BM25 in Milvus answers what is none of
 these. The records themselves always come from Milvus.
@@ -6,13 +6,11 @@ these. The records themselves always come from Milvus.
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Final
 
-import orjson
-
 from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
+from tools.drug_database.drug_snapshot import READ_SECONDS, DrugSnapshot
 from tools.drug_database.labels.label_scope import (
     asked_forms,
     form_words,
@@ -33,26 +31,21 @@ from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.drug_database.query_expander import QueryExpander
-from tools.drug_database.records.codes import AskedCode, asked_code, bucket, product_first
+from tools.drug_database.records.codes import AskedCode, asked_code, product_first
 from tools.drug_database.records.drug_record import DrugRecord
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
-from tools.drug_database.storage.drug_collection import DrugCatalog, grams, stems
-from tools.drug_database.storage.generations import WRITE_SECONDS, Generation
+from tools.drug_database.storage.drug_collection import grams, stems
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import ASKS_FOR_MEDICINE
 from tools.language.vocabulary.populations import populations_asked
-from tools.milvus.connection import Client, one_of
+from tools.milvus.connection import Client
 
-READ_SECONDS: Final = 5.0
 _MOST_NAMED: Final = 8
 _MOST_OF_ONE_NAME: Final = 5
 """Records of one brand that are read to find the one that holds its label."""
-_TEXT_HITS: Final = 20
 _RRF_K: Final = 10
-_MOST_PIECES: Final = 16
-"""Maximum for one bucket of codes: a labeler has at most 10,000 product codes, which fill less than half of it."""
 _GUESSES: Final = frozenset({"spelling", "text"})
 _EMPTY = "The drug database holds no records yet: import drug data first."
 _NO_MATCH = "No medicine of that name is in the drug database."
@@ -66,20 +59,6 @@ _ALSO_SPELT = (
     "Another word is no name in the drug database; medicines that are spelt similarly are marked: ask about them."
 )
 _TEXT = "No medicine of that name is in the drug database; these records mention the words."
-
-
-@dataclass(frozen=True)
-class DrugSnapshot:
-    """A generation with its list of names."""
-
-    generation: Generation
-    catalog: DrugCatalog
-    index: NameIndex
-
-    @cached_property
-    def expander(self) -> QueryExpander:
-        """Expands questions by the names of the generation."""
-        return QueryExpander(self.index)
 
 
 @cache
@@ -103,7 +82,7 @@ class Searcher:
             return None
         with self._lock:
             if self._snapshot is None or self._snapshot.generation != generation:
-                self._snapshot = _load(client, generation)
+                self._snapshot = DrugSnapshot.load(client, generation)
             return self._snapshot
 
     def ingredients_of(self, name: str) -> frozenset[str]:
@@ -138,7 +117,7 @@ class Searcher:
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         allowed = {one.entry for one in classed(state.index, query.drug_class)} if query.drug_class else None
         candidates = tuple(one for one in reading.candidates if allowed is None or one.entry in allowed)
-        records = self.records(client, state, [state.index.entries[one.entry].key for one in candidates[:most]])
+        records = state.records(client, [state.index.entries[one.entry].key for one in candidates[:most]])
         found = [(one, records.get(state.index.entries[one.entry].key)) for one in candidates[:most]]
         hits = _hits(found, filters, question, query)[: query.limit]
         expanded = state.expander.expand(name).expansions
@@ -163,21 +142,13 @@ class Searcher:
         spans = find_spans(state.index, understand(text))
         named = [span.found[0] for span in spans if not span.aside and span.found[0].how != "class"]
         keys = list(dict.fromkeys(state.index.entries[one.entry].key for one in named))[:_MOST_NAMED]
-        records = self.records(client, state, keys)
+        records = state.records(client, keys)
         return [records[key] for key in keys if key in records]
 
     def record(self, client: Client, key: str) -> DrugRecord | None:
         """Return the whole record of ``key``; None when there is none."""
         state = self.snapshot(client)
-        return self.records(client, state, [key]).get(key) if state else None
-
-    def records(self, client: Client, state: DrugSnapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
-        """Return whole records by key."""
-        if not keys:
-            return {}
-        wanted, fields = one_of("key", keys), ["key", "body", "pieces"]
-        rows = client.query(state.generation.records, filter=wanted, output_fields=fields, timeout=READ_SECONDS)
-        return {row["key"]: _record(client, state, row) for row in rows}
+        return state.records(client, [key]).get(key) if state else None
 
     def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
         """Read the text without allergens and the substance of a withdrawal; all of it if no medicine is left."""
@@ -201,40 +172,11 @@ class Searcher:
         return reading
 
 
-def _load(client: Client, generation: Generation) -> DrugSnapshot:
-    catalog = drug_collection.read_catalog(client, generation, timeout=READ_SECONDS)
-    client.load_collection(generation.records, timeout=WRITE_SECONDS)
-    lines: list[bytes] = []
-    for piece in range(catalog.name_pieces):
-        packed = drug_collection.read_pieces(
-            client, generation.parts, drug_collection.NAMES, 1, first=piece, timeout=READ_SECONDS
-        )
-        lines += drug_collection.unpack(packed)
-    return DrugSnapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
-
-
-def _record(client: Client, state: DrugSnapshot, row: drug_collection.Row) -> DrugRecord:
-    body = row["body"]
-    if row["pieces"]:
-        body += drug_collection.read_pieces(
-            client, state.generation.parts, row["key"], row["pieces"], timeout=READ_SECONDS
-        )
-    return DrugRecord.model_validate_json(drug_collection.unpack(body)[0])
-
-
 def _by_code(client: Client, state: DrugSnapshot, code: AskedCode) -> Reading:
-    found: dict[int, NameCandidate] = {}
-    for stored in code.stored:
-        packed = drug_collection.read_pieces(
-            client, state.generation.parts, bucket(stored), _MOST_PIECES, timeout=READ_SECONDS
-        )
-        for line in drug_collection.unpack(packed) if packed else ():
-            listed, _, key = line.decode().partition("\t")
-            if listed == stored:
-                entry = state.index.by_key[key]
-                found.setdefault(entry, NameCandidate(entry, "code", code.title, 100.0))
+    entries = dict.fromkeys(state.entries_of(client, code.stored))
+    found = tuple(NameCandidate(entry, "code", code.title, 100.0) for entry in entries)
     ambiguous = len(found) > 1 and len(code.stored) > 1
-    return Reading(tuple(found.values()), notes=(_AMBIGUOUS,) if ambiguous else () if found else (_NO_CODE,))
+    return Reading(found, notes=(_AMBIGUOUS,) if ambiguous else () if found else (_NO_CODE,))
 
 
 def _listed(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate, ...]:
@@ -251,29 +193,14 @@ def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) 
     """
     words = question.core
     also = (same for one in state.expander.expand(" ".join(words)).expansions for same in one.same)
-    found = _bm25(client, state, "stems_bm25", stems([*words, *also]))
+    found = state.matching(client, "stems_bm25", stems([*words, *also]))
     scores = {key: 1.0 / (_RRF_K + rank) for rank, key in enumerate(found)}
-    for rank, key in enumerate(_bm25(client, state, "grams_bm25", grams(words)) if found else ()):
+    for rank, key in enumerate(state.matching(client, "grams_bm25", grams(words)) if found else ()):
         if key in scores:
             scores[key] += 1.0 / (_RRF_K + rank)
     for key in sorted(scores, key=lambda key: -scores[key]):
         entry = state.index.by_key[key]
         yield NameCandidate(entry, "text", state.index.entries[entry].generic, 100.0 * scores[key])
-
-
-def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[str]:
-    """Return the keys of the records that match ``text``, best first."""
-    if not text:
-        return []
-    found = client.search(
-        state.generation.records,
-        data=[text],
-        anns_field=field,
-        limit=_TEXT_HITS,
-        output_fields=["key"],
-        timeout=READ_SECONDS,
-    )
-    return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
 
 
 def _hits(
