@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.support.drugs import index_entry
 from tools.drug_database.importing.rollup import is_brand
 from tools.drug_database.names.aliases import AliasFile, aliases, look_alikes, singular
-from tools.drug_database.names.allergens import without_allergens
-from tools.drug_database.names.dependence import without_substances
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion
+from tools.drug_database.names.not_taken import without_allergens, without_withdrawn
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
 from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
@@ -343,4 +342,4 @@ def test_what_a_patient_is_allergic_to_is_not_taken(text: str, without: str) -> 
     ],
 )
 def test_the_substance_of_a_withdrawal_is_no_second_medicine(text: str, without: str) -> None:
-    assert without_substances(text) == without
+    assert without_withdrawn(text) == without

@@ -22,12 +22,11 @@ from tools.drug_database.labels.label_scope import (
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside, past_limit
 from tools.drug_database.names.aliases import look_alikes
-from tools.drug_database.names.allergens import without_allergens
-from tools.drug_database.names.dependence import without_substances
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
 from tools.drug_database.names.name_spans import find_spans
+from tools.drug_database.names.not_taken import without_allergens, without_withdrawn
 from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.drug_database.query_expander import QueryExpander
@@ -152,7 +151,7 @@ class Searcher:
 
     def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
         """Read the text without allergens and the substance of a withdrawal; all of it if no medicine is left."""
-        rest = without_substances(without_allergens(query.name))
+        rest = without_withdrawn(without_allergens(query.name))
         if rest != query.name:
             reading = self._read(client, state, understand(rest), query)
             if any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):

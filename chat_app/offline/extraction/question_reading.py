@@ -12,8 +12,8 @@ from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, number
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.allergens import allergens, without_allergens
 from tools.drug_database.names.name_resolution import known_name
+from tools.drug_database.names.not_taken import allergens, without_allergens
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.absence import absence, stated

@@ -11,8 +11,8 @@ from chat_app.offline.extraction.drug_parts import asked_sections, only_parts, r
 from chat_app.offline.reading.dialogue import ADDED
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.allergens import without_allergens
 from tools.drug_database.names.name_resolution import known_name
+from tools.drug_database.names.not_taken import without_allergens
 from tools.drug_database.names.overdosage_wording import told_parts
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.figures import UNITS

@@ -41,7 +41,7 @@ from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.planning.replacements import replaced
 from chat_app.offline.reading.evidence import Evidence
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.allergens import allergens, without_allergens
+from tools.drug_database.names.not_taken import allergens, without_allergens
 from tools.drug_database.names.overdosage_wording import dose_clauses, told_parts
 from tools.language.library_questions import library_question
 from tools.language.question_words import HOW_MUCH

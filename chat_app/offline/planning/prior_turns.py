@@ -37,7 +37,7 @@ from chat_app.offline.reading.dialogue import Exchange
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.names.allergens import without_allergens
+from tools.drug_database.names.not_taken import without_allergens
 from tools.drug_database.names.overdosage_wording import told_parts
 from tools.language.library_questions import library_question
 from tools.language.terms import terms

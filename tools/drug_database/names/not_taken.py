@@ -1,4 +1,4 @@
-"""Removes medicines to which a patient is allergic from a question, since the patient does not take them."""
+"""Removes substances that a patient does not take from a question: allergens, and those of a withdrawal."""
 
 import re
 from typing import Final
@@ -27,6 +27,10 @@ _BEFORE: Final = re.compile(
 _TOLD: Final = re.compile(rf"(?<=, )(?P<names>{_WORD})(?P<other>) anaph\w+(?=\W*(?:[,;.?!]|$))", re.IGNORECASE)
 """``pneumonia, penicillin anaphylaxis``; before other words ("epinephrine anaphylaxis dose") the medicine treats it."""
 
+_STATES: Final = "|".join(sorted(shipped_words("dependence"), key=len, reverse=True))
+_WITHDRAWN: Final = re.compile(rf"\b[^\W\d_][\w/]{{2,}}?[ -]?(?=(?:{_STATES})\b)", re.IGNORECASE)
+"""``opioid withdrawal``, ``Alkoholentzug``."""
+
 
 def without_allergens(text: str) -> str:
     """Return ``text`` without the names of allergens."""
@@ -51,3 +55,8 @@ def _without_names(found: re.Match[str]) -> str:
 
 def _is_no_name(word: str) -> bool:
     return fold_name(word) in NOISE or any(is_function_word(word.lower(), language) for language in LANGUAGES)
+
+
+def without_withdrawn(text: str) -> str:
+    """Return ``text`` without the substance of a withdrawal or a dependence."""
+    return _WITHDRAWN.sub("", text)
