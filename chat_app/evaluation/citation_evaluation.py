@@ -22,7 +22,7 @@ from tools.documents.page_words import is_on_page, page_texts
 from tools.documents.row_places import row_is_on_page
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
-from tools.language.figures import fold
+from tools.language.figures import fold_figures
 from tools.types import Frozen, Passage
 
 Kind = Literal[
@@ -207,7 +207,7 @@ def _unsupported_figures(answer: ObservedAnswer) -> list[tuple[int, str]]:
 
 
 def _figures(text: str) -> list[str]:
-    return _FIGURE.findall(fold(text))
+    return _FIGURE.findall(fold_figures(text))
 
 
 def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], seconds: float) -> CitationReport:

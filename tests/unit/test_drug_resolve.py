@@ -12,8 +12,8 @@ from tools.drug_database.names.aliases import AliasFile, aliases, look_alikes, s
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion
 from tools.drug_database.names.not_taken import without_allergens, without_withdrawn
-from tools.drug_database.names.query_words import understand
-from tools.drug_database.names.resolve import read
+from tools.drug_database.names.query_words import parse_query
+from tools.drug_database.names.resolve import interpret
 from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
 from tools.drug_database.records.shipped_data import shipped
 from tools.language.figures import UNITS
@@ -71,22 +71,22 @@ INDEX = NameIndex(
 
 
 def found(typed: str) -> list[tuple[str, str]]:
-    reading = read(INDEX, understand(typed))
+    reading = interpret(INDEX, parse_query(typed))
     return [(INDEX.entries[one.entry].key, one.how) for one in reading.candidates]
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_unit_after_its_number_is_no_part_of_a_name(unit: str) -> None:
-    reading = read(INDEX, understand(f"ibuprofen 12 {unit}"))
+    reading = interpret(INDEX, parse_query(f"ibuprofen 12 {unit}"))
     assert [(INDEX.entries[one.entry].key, one.how) for one in reading.candidates] == [("ibuprofen", "exact")]
     assert not reading.did_you_mean
 
 
 def test_a_name_of_the_text_is_taken_and_no_guess() -> None:
     for typed in ("ibuprofen h", "ibuprofen q", "max naproxen in h"):
-        reading = read(INDEX, understand(typed))
+        reading = interpret(INDEX, parse_query(typed))
         assert (reading.candidates[0].how, reading.did_you_mean) == ("exact", ())
-    assert read(INDEX, understand("aspirin dipyridmole")).did_you_mean == ("aspirin and dipyridamole",)
+    assert interpret(INDEX, parse_query("aspirin dipyridmole")).did_you_mean == ("aspirin and dipyridamole",)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_two_medicines_of_a_question_are_not_taken_for_the_product_that_combines
 
 
 def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
-    reading = read(INDEX, understand("metformin and estradoil"))
+    reading = interpret(INDEX, parse_query("metformin and estradoil"))
     assert [(INDEX.entries[one.entry].key, one.how) for one in reading.candidates[:2]] == [
         ("metformin", "exact"),
         ("estradiol", "spelling"),
@@ -167,7 +167,7 @@ def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
 
 
 def test_the_other_name_of_a_medicine_that_is_not_there_is_not_taken_for_a_misspelling() -> None:
-    reading = read(INDEX, understand("ergometrine injection"))
+    reading = interpret(INDEX, parse_query("ergometrine injection"))
     assert reading.candidates == ()
     assert reading.notes == ("ergometrine is another name of ergonovine, which is not in the drug database.",)
 
@@ -185,14 +185,14 @@ def test_a_class_is_not_the_start_of_a_brand() -> None:
 
 
 def test_a_far_spelling_is_kept_for_when_nothing_else_is_found() -> None:
-    reading = read(INDEX, understand("teylonel"))
+    reading = interpret(INDEX, parse_query("teylonel"))
     assert reading.candidates == ()
     assert reading.perhaps.did_you_mean == ("Tylenol",)
-    assert read(INDEX, understand("xqzzkw vvv")).perhaps is None
+    assert interpret(INDEX, parse_query("xqzzkw vvv")).perhaps is None
 
 
 def test_a_generic_name_does_not_bring_its_combinations_but_names_them() -> None:
-    reading = read(INDEX, understand("metformin"))
+    reading = interpret(INDEX, parse_query("metformin"))
     assert [INDEX.entries[one.entry].key for one in reading.candidates] == ["metformin"]
     assert reading.notes == ("Also in combination products: glyburide and metformin.",)
 
@@ -219,7 +219,7 @@ def test_an_ordinary_word_is_an_abbreviation_only_in_capitals(typed: str, names:
 
 
 def test_an_ambiguous_abbreviation_gives_every_meaning_and_its_warning() -> None:
-    reading = read(INDEX, understand("AZT"))
+    reading = interpret(INDEX, parse_query("AZT"))
     assert {INDEX.entries[one.entry].key for one in reading.candidates} == {"zidovudine", "azathioprine"}
     assert "mistaken for azathioprine" in reading.notes[0]
 
@@ -243,7 +243,7 @@ def test_no_text_breaks_the_reading(typed: str) -> None:
 
 
 def test_the_question_around_a_name_is_taken_off() -> None:
-    question = understand("What is the max dose of Metformin 500 mg tablets?")
+    question = parse_query("What is the max dose of Metformin 500 mg tablets?")
     assert question.core == ("metformin",)
     assert question.strength == "500 mg"
 
@@ -304,7 +304,7 @@ def test_a_misspelt_generic_name_in_a_source_is_no_brand() -> None:
     "typed", ["may I add alcohol to warfarin", "what happens when alcohol is started in someone taking warfarin"]
 )
 def test_a_word_that_is_a_medicine_too_is_one_beside_ordinary_words(typed: str) -> None:
-    found = read(INDEX, understand(typed))
+    found = interpret(INDEX, parse_query(typed))
     assert {one.on for one in found.candidates} == {"alcohol", "warfarin"}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.drug_database.labels.label_sentences import label_sections, sentences
+from tools.drug_database.labels.label_sentences import label_sections, label_sentences
 
 
 def test_a_list_item_keeps_the_words_that_lead_into_it() -> None:
     """Alone, an item of "is not indicated for:" would say the opposite."""
     text = "DRUG is not indicated for: • Type 1 diabetes • Ketoacidosis\nIt may be taken with food."
-    assert sentences(text) == (
+    assert label_sentences(text) == (
         "DRUG is not indicated for: Type 1 diabetes",
         "DRUG is not indicated for: Ketoacidosis",
         "It may be taken with food.",
@@ -20,13 +20,13 @@ def test_a_list_item_keeps_the_words_that_lead_into_it() -> None:
 
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Give 2.5 mg (e.g. Brand) once. In the U.S. It is rare. See section 5.1. Stop if K. pneumoniae grows."
-    assert sentences(text)[0] == "Give 2.5 mg (e.g. Brand) once."
-    assert any("K. pneumoniae" in sentence for sentence in sentences(text))
+    assert label_sentences(text)[0] == "Give 2.5 mg (e.g. Brand) once."
+    assert any("K. pneumoniae" in sentence for sentence in label_sentences(text))
 
 
 def test_the_heading_of_a_section_is_no_sentence() -> None:
-    assert sentences("4 CONTRAINDICATIONS Hypersensitivity to the drug.") == ("Hypersensitivity to the drug.",)
-    assert sentences("Risk Summary\nThere are no data.") == ("There are no data.",)
+    assert label_sentences("4 CONTRAINDICATIONS Hypersensitivity to the drug.") == ("Hypersensitivity to the drug.",)
+    assert label_sentences("Risk Summary\nThere are no data.") == ("There are no data.",)
 
 
 def test_kidney_and_liver_are_gathered_from_dosing() -> None:
@@ -40,5 +40,5 @@ def test_no_word_is_invented(text: str) -> None:
     words = set(text.replace("•", " ").replace("●", " ").replace("▪", " ").split())
     assert all(
         set(sentence.replace("•", " ").replace("●", " ").replace("▪", " ").split()) <= words
-        for sentence in sentences(text)
+        for sentence in label_sentences(text)
     )

@@ -11,8 +11,8 @@ from tools.drug_database.names.aliases import AliasFile, aliases, medicine_names
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
 from tools.drug_database.names.german_compounds import with_separate_parts
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.query_words import understand
-from tools.drug_database.names.resolve import Reading, read
+from tools.drug_database.names.query_words import parse_query
+from tools.drug_database.names.resolve import Reading, interpret
 from tools.drug_database.records.shipped_data import shipped
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
@@ -40,7 +40,7 @@ INDEX = NameIndex(
 
 
 def reading(text: str) -> Reading:
-    return read(INDEX, understand(text))
+    return interpret(INDEX, parse_query(text))
 
 
 def found(text: str) -> str:
@@ -168,7 +168,7 @@ def test_the_language_is_told_by_frequent_words() -> None:
     ],
 )
 def test_the_spanish_and_of_one_letter_tells_the_language_and_joins(text: str, language: str, read_as: str) -> None:
-    assert (language_of(text), understand(text).whole) == (language, read_as)
+    assert (language_of(text), parse_query(text).whole) == (language, read_as)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tools.drug_database.labels.label_scope import (
     with_asked_label_first,
 )
 from tools.drug_database.labels.record_rendering import passage
-from tools.drug_database.names.query_words import understand
+from tools.drug_database.names.query_words import parse_query
 from tools.drug_database.records.drug_record import DataSource, DrugRecord, Label, Product
 from tools.drug_database.records.queries import DrugHit, Match
 from tools.language.folding import fold_name
@@ -59,7 +59,7 @@ RECORD = DrugRecord(key="a", generic_name="a", ingredients=("a",), labels=(ORAL,
     ],
 )
 def test_a_word_for_a_place_or_of_the_language_is_no_route(asked: str, forms: tuple[str, ...]) -> None:
-    assert asked_forms(form_words(understand(asked), asked)) == forms
+    assert asked_forms(form_words(parse_query(asked), asked)) == forms
 
 
 def test_a_label_that_speaks_of_infants_to_their_mothers_alone_does_not_mention_them() -> None:

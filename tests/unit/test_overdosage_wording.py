@@ -3,17 +3,17 @@
 import pytest
 
 from tools.drug_database.names.overdosage_wording import (
-    Told,
+    ExposureClauses,
     adds_to_exposure,
     counted_words,
     counts_tablets,
     dose_clauses,
+    exposure_clauses,
     leaves_exposure,
     may_be_one_dose,
     states_od,
     tells_of_allergy,
     tells_of_taking,
-    told_parts,
 )
 
 
@@ -29,9 +29,9 @@ from tools.drug_database.names.overdosage_wording import (
     ],
 )
 def test_what_was_taken_is_told_from_usual_medicines(question: str, taken: str, usual: str) -> None:
-    told = told_parts(question)
+    told = exposure_clauses(question)
     assert (", ".join(told.taken).strip(), ", ".join((*told.usual, *told.treats)).strip()) == (taken, usual)
-    assert isinstance(told, Told)
+    assert isinstance(told, ExposureClauses)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,13 @@ def test_another_patient_or_topic_ends_an_exposure_and_another_tablet_does_not(q
     ],
 )
 def test_a_multiple_of_a_usual_dose_is_not_usual(question: str, other: str) -> None:
-    assert [part.strip() for part in told_parts(question).other if part.strip()] == [other]
+    assert [part.strip() for part in exposure_clauses(question).other if part.strip()] == [other]
 
 
 def test_a_frequency_is_no_multiple() -> None:
-    assert told_parts("on metformin three times a day, took 30 amlodipine").usual == ("on metformin three times a day",)
+    assert exposure_clauses("on metformin three times a day, took 30 amlodipine").usual == (
+        "on metformin three times a day",
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.drugs import index_entry
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.query_words import understand, without_form
-from tools.drug_database.names.resolve import read
+from tools.drug_database.names.query_words import parse_query, without_form
+from tools.drug_database.names.resolve import interpret
 from tools.drug_database.query_expander import QueryExpander
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.question_words import asked_terms, telling
@@ -196,13 +196,13 @@ def test_the_spanish_and_is_not_searched_for() -> None:
 
 
 def test_a_part_of_a_combination_is_found_by_its_spanish_name() -> None:
-    (found,) = read(INDEX, understand("sacubitrilo")).candidates
+    (found,) = interpret(INDEX, parse_query("sacubitrilo")).candidates
     assert found.on == "sacubitril and valsartan"
-    assert read(INDEX, understand("valsartano y sacubitrilo")).candidates[0].on == "sacubitril and valsartan"
+    assert interpret(INDEX, parse_query("valsartano y sacubitrilo")).candidates[0].on == "sacubitril and valsartan"
 
 
 def test_an_ordinary_word_is_not_the_name_of_a_medicine_that_is_not_there() -> None:
-    assert read(INDEX, understand("inr 7.2 no bleeding")).notes == ()
+    assert interpret(INDEX, parse_query("inr 7.2 no bleeding")).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def normal_strength(text: str) -> str:
     return strength(text.strip()[:100]) if found else fold_name(text[:100])
 
 
-def only(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
+def with_fitting_products(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
     """Keep the products that pass, those of ``brand`` first; None when none passes an active filter."""
     products = tuple(product for product in (_fitting(one, filters) for one in record.products) if product)
     if filters.active and not products:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
-from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
+from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, with_fitting_products
 from tools.drug_database.drug_snapshot import READ_SECONDS, DrugSnapshot
 from tools.drug_database.labels.label_scope import (
     asked_forms,
@@ -27,8 +27,8 @@ from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
 from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.not_taken import without_allergens, without_withdrawn
-from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, understand
-from tools.drug_database.names.resolve import Reading, read
+from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, parse_query
+from tools.drug_database.names.resolve import Reading, interpret
 from tools.drug_database.query_expander import QueryExpander
 from tools.drug_database.records.codes import AskedCode, asked_code, product_first
 from tools.drug_database.records.drug_record import DrugRecord
@@ -110,8 +110,8 @@ class Searcher:
         state = self.snapshot(client)
         if state is None:
             return DrugSearchResult(query=query, note=_EMPTY)
-        name, reading = self._read_patient(client, state, query)
-        question = understand(name)
+        name, reading = self._interpret_patient(client, state, query)
+        question = parse_query(name)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         allowed = {one.entry for one in classed(state.index, query.drug_class)} if query.drug_class else None
@@ -138,7 +138,7 @@ class Searcher:
         """Return the records of the medicines whose names are inside ``text``, in their order."""
         if (state := self.snapshot(client)) is None:
             return []
-        spans = find_spans(state.index, understand(text))
+        spans = find_spans(state.index, parse_query(text))
         named = [span.found[0] for span in spans if not span.aside and span.found[0].how != "class"]
         keys = list(dict.fromkeys(state.index.entries[one.entry].key for one in named))[:_MOST_NAMED]
         records = state.records(client, keys)
@@ -149,22 +149,22 @@ class Searcher:
         state = self.snapshot(client)
         return state.records(client, [key]).get(key) if state else None
 
-    def _read_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
-        """Read the text without allergens and the substance of a withdrawal; all of it if no medicine is left."""
+    def _interpret_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
+        """Interpret the text without what the patient does not take; all of it if no medicine is left."""
         rest = without_withdrawn(without_allergens(query.name))
         if rest != query.name:
-            reading = self._read(client, state, understand(rest), query)
+            reading = self._interpret(client, state, parse_query(rest), query)
             if any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
                 return rest, reading
             if ASKS_FOR_MEDICINE.search(rest):
                 return rest, Reading()
-        return query.name, self._read(client, state, understand(query.name), query)
+        return query.name, self._interpret(client, state, parse_query(query.name), query)
 
-    def _read(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
+    def _interpret(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
         if query.drug_class and not question.words:
             return Reading(classed(state.index, query.drug_class))
         code = asked_code(query.name)
-        reading = _by_code(client, state, code) if code else read(state.index, question)
+        reading = _by_code(client, state, code) if code else interpret(state.index, question)
         if not reading.candidates and not reading.notes and question.words:
             by_text = Reading(_listed(state.index, question) or tuple(_text_candidates(client, state, question)))
             reading = by_text if by_text.candidates else reading.perhaps or by_text
@@ -212,7 +212,7 @@ def _hits(
     hits: list[DrugHit] = []
     for one, record in found:
         brand = one.on if one.how == "brand" else ""
-        fitting = only(record, filters, brand=brand) if record else None
+        fitting = with_fitting_products(record, filters, brand=brand) if record else None
         if fitting is None:
             continue
         if one.how == "code" and (code := asked_code(one.on)):

@@ -26,8 +26,8 @@ from tools.drug_database.names.overdosage_wording import (
     counted_words,
     counts_tablets,
     dose_clauses,
+    exposure_clauses,
     told_beside_dose,
-    told_parts,
 )
 from tools.drug_database.records.drug_record import DrugRecord, SectionName
 from tools.drug_database.records.queries import DrugQuery
@@ -187,7 +187,7 @@ class _Tools:
 
         A number of tablets, or an amount that the labels do not allow or do not tell of, may be an overdose.
         """
-        told = told_parts(text)
+        told = exposure_clauses(text)
         taken = await self._keys(told.taken)
         spared, other = await self._keys(told.treats), await self._keys(told.other)
         for part in told.usual:

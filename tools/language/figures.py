@@ -26,7 +26,7 @@ _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 _THOUSANDS: Final = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 
 
-def fold(text: str) -> str:
+def fold_figures(text: str) -> str:
     """Return ``text`` in lower case with one micro sign, plain spaces, and thousands without commas."""
     return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
 
@@ -44,8 +44,8 @@ UNITS: Final[dict[str, tuple[str, float]]] = {}
 for kind, units in word_entries("units").items():
     for unit in units.split("; "):
         names, _, factor = unit.partition("=")
-        _SPELLINGS[names.partition("|")[0]] = fold(names).split("|")
-        UNITS.update(dict.fromkeys(fold(names).split("|"), (kind, float(factor))))
+        _SPELLINGS[names.partition("|")[0]] = fold_figures(names).split("|")
+        UNITS.update(dict.fromkeys(fold_figures(names).split("|"), (kind, float(factor))))
 
 
 def spellings(unit: str) -> list[str]:
@@ -155,12 +155,12 @@ class Placed(NamedTuple, Generic[_Found]):
 @lru_cache(maxsize=4_096)
 def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
     """Return the figures of ``text`` without its rates; number words only before a unit, or all with ``words``."""
-    return tuple(one.value for one in placed_figures(fold(text), words=words))
+    return tuple(one.value for one in placed_figures(fold_figures(text), words=words))
 
 
 @lru_cache(maxsize=4_096)
 def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure], ...]:
-    """Return the figures of a text that ``fold`` returned, each with its position."""
+    """Return the figures of a text that ``fold_figures`` returned, each with its position."""
     matches = [
         match
         for pattern in (_FIGURE, _WORD_FIGURE)
@@ -188,7 +188,7 @@ _AMOUNT: Final = re.compile(
 
 def has_amount(text: str) -> bool:
     """Return whether ``text`` states an amount that may be of a medicine, and not a concentration or clearance."""
-    return _AMOUNT.search(fold(text)) is not None
+    return _AMOUNT.search(fold_figures(text)) is not None
 
 
 _WRITTEN: Final = re.compile(
@@ -213,12 +213,12 @@ class Rate(NamedTuple):
 @lru_cache(maxsize=4_096)
 def rates(text: str) -> tuple[Rate, ...]:
     """Return the rates in ``text``; ``every 12 hours`` equals ``twice daily``."""
-    return tuple(one.value for one in placed_rates(fold(text)))
+    return tuple(one.value for one in placed_rates(fold_figures(text)))
 
 
 @lru_cache(maxsize=4_096)
 def placed_rates(folded: str) -> tuple[Placed[Rate], ...]:
-    """Return the rates of a text that ``fold`` returned, each with its position."""
+    """Return the rates of a text that ``fold_figures`` returned, each with its position."""
     return tuple(
         Placed(*match.span(), Rate(round(daily, 4), match[0].strip()))
         for match in _RATE.finditer(folded) for daily in _daily(match)

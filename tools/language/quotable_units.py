@@ -126,7 +126,7 @@ def units(text: str) -> tuple[Unit, ...]:
         items = _items_of_whole(rows, leads=leads, in_list=in_list)
         rows = rows[1 + len(items) :]
         in_list = bool(_is_item(line) or items or (in_list and not plain.endswith(CLOSED) and not headed))
-        if is_caption(line) and not items:
+        if is_table_caption(line) and not items:
             table = Table(plain, ())
         elif "\t" in line:
             cells = tuple(squeeze(cell) for cell in line.split("\t"))
@@ -243,7 +243,7 @@ def sentences(text: str) -> list[str]:
     return [sentence for line in lines(text) for sentence in split_sentences(squeeze(_LEAD.sub("", line)))]
 
 
-def is_caption(line: str) -> bool:
+def is_table_caption(line: str) -> bool:
     """Return whether ``line`` is the caption of the table below it."""
     plain = squeeze(line)
     return _CAPTION.match(plain) is not None and "\t" not in line and not plain.endswith(".")

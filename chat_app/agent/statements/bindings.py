@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.cited_sources import AlignedStatement, SourceUnit
-from tools.language.figures import LESS, MORE, UNITS, fold, joins, placed_figures, placed_rates
+from tools.language.figures import LESS, MORE, UNITS, fold_figures, joins, placed_figures, placed_rates
 from tools.language.terms import term
 from tools.language.word_lists import word_list
 
@@ -120,7 +120,7 @@ def _is_bound_to_another(said: Binding, here: frozenset[str], unit: SourceUnit) 
 @lru_cache(maxsize=4_096)
 def bindings(sentence: str, *, every: bool = False) -> tuple[Binding, ...]:
     """Return the figures of ``sentence`` with a unit, or ``every`` figure, with the terms to which they are bound."""
-    text = fold(sentence)
+    text = fold_figures(sentence)
     amounts = [one for one in _amounts(sentence) if every or one.kind]
     if not any(every or one.kind not in _UNBOUND for one in amounts):
         return ()
@@ -153,7 +153,7 @@ def _is_span(between: str) -> bool:
 @lru_cache(maxsize=1_024)
 def _amounts(sentence: str) -> tuple[_Amount, ...]:
     """Return the rates and figures of ``sentence`` in order; the kind of a figure without a unit is empty."""
-    text = fold(sentence)
+    text = fold_figures(sentence)
     found = [_Amount(*one[:2], _RATE, f"{one.value.daily:g} {_RATE}", one.value.words) for one in placed_rates(text)]
     for start, end, figure in placed_figures(text, words=True):
         kind, factor = UNITS[figure.unit] if figure.unit else ("", 1.0)

@@ -20,7 +20,7 @@ from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
-from tools.language.figures import fold
+from tools.language.figures import fold_figures
 from tools.language.named_lists import any_of, listed
 
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
@@ -148,7 +148,11 @@ def _follow_up(calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchan
         asked = fields_of(decoded(output.output)).get("needs", "")
         if asked and _ALL_DENIED.match(text):
             now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
-        if asked and not (now.given or ASKS.match(text)) and (reply := _reply(calculator, before, fold(asked), text)):
+        if (
+            asked
+            and not (now.given or ASKS.match(text))
+            and (reply := _reply(calculator, before, fold_figures(asked), text))
+        ):
             now.given = {**before, **reply}
             return now
         # "Can he have ...?" after the calculation for a man adds nothing.
@@ -185,4 +189,6 @@ def _reply(calculator: DeclaredCalculator, before: Json, asked: str, text: str) 
 
 def _lacks_unit(value: object, units: Sequence[str], asked: str) -> bool:
     """Return whether the value has no unit, and ``asked`` lists those that it may have."""
-    return fields_of(value).get("unit") is None and len(units) > 1 and all(fold(unit) in asked for unit in units)
+    return (
+        fields_of(value).get("unit") is None and len(units) > 1 and all(fold_figures(unit) in asked for unit in units)
+    )

@@ -13,7 +13,7 @@ from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
 from chat_app.offline.wire.errors import Json
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases as known_aliases
-from tools.language.figures import UNITS, fold, placed_figures, placed_rates
+from tools.language.figures import UNITS, fold_figures, placed_figures, placed_rates
 from tools.language.named_lists import any_of, listed
 from tools.language.word_lists import word_entries
 
@@ -185,7 +185,7 @@ def finding(schema: Json, text: str) -> bool | None:
     rest = blanked(text, [match.span() for match in re.finditer(others, text)])
     entries = [entry.partition(" = ") for entry in listed(schema["description"], "Also")]
     named = [name for name, _, meant in entries if not meant]
-    definition = _OTHER_TERM.sub("", fold(schema["description"].partition("Also:")[0]))
+    definition = _OTHER_TERM.sub("", fold_figures(schema["description"].partition("Also:")[0]))
     present = _stated(rest, [*named, *_said_after(named)], definition)
     absent = _stated(rest, [name for name, _, meant in entries if meant == _ABSENT])
     stated = [*present, *(not one for one in absent)]

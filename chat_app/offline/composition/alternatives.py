@@ -10,7 +10,7 @@ from typing import Final
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import Evidence, Pair
 from tools.drug_database.names.foreign_names import english_forms, international_key
-from tools.drug_database.names.query_words import JOINING, TypedQuery, understand, with_joining_words
+from tools.drug_database.names.query_words import JOINING, TypedQuery, parse_query, with_joining_words
 from tools.language.folding import fold_name
 from tools.language.quotable_units import term_set
 from tools.language.vocabulary.clinical_vocabulary import translations
@@ -48,7 +48,7 @@ def names_in(question: Question, evidence: Evidence) -> set[str]:
     """Return the names of what was found, folded, with the German or Spanish words of ``question`` that mean them."""
     typed = (lookup.also_named for lookup in evidence.lookups)
     names = {*map(fold_name, chain(evidence.medicines, *(pair.names for pair in evidence.pairs), *typed))} - {""}
-    words = understand(question.text).words
+    words = parse_query(question.text).words
     known = {word for name in names for word in name.split()}
     keys = set(map(international_key, known | names)) - {""}
     meant = {word for word in words if not keys.isdisjoint(map(international_key, (word, *english_forms(word))))}
@@ -86,7 +86,7 @@ def alternatives(question: Question, evidence: Evidence) -> list[Pair]:
 
     "A or B", "A, B or C", "A rather than B", "switch from A to B", "compare A and B".
     """
-    typed = understand(question.text)
+    typed = parse_query(question.text)
     if typed.asks_together or evidence.on_overdose:
         return []
     text = fold_name(with_joining_words(question.text))

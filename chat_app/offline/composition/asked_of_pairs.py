@@ -21,7 +21,7 @@ from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import Selection, holds_circumstances
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair
 from tools.drug_database.labels.combination_wording import is_together
-from tools.drug_database.names.query_words import JOINING, understand
+from tools.drug_database.names.query_words import JOINING, parse_query
 from tools.language.quotable_units import Unit, term_set
 
 WAIT: Final = re.compile(
@@ -62,7 +62,7 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
 
 def _asks_pair_alone(question: Question, evidence: Evidence) -> bool:
     """Return whether ``question`` asks what two medicines do together, or for the time between them that one states."""
-    if understand(question.text).asks_together or evidence.on_overdose:
+    if parse_query(question.text).asks_together or evidence.on_overdose:
         return True
     return question.asks_time and any(map(WAIT.search, _lines(evidence)))
 
@@ -155,4 +155,4 @@ def of_follow_up(
 
 def _names_only(text: str, names: Collection[str]) -> bool:
     """Return whether ``text`` says nothing beside ``names``, which are folded."""
-    return JOINING.union(*(name.split() for name in names)).issuperset(understand(text).words)
+    return JOINING.union(*(name.split() for name in names)).issuperset(parse_query(text).words)

@@ -22,7 +22,7 @@ from tools.drug_database.labels.interactions import tells_combination
 from tools.drug_database.labels.label_terms import PhraseIndex, Tokens, label_terms, tokens
 from tools.drug_database.labels.pair_notes import PACKAGE
 from tools.drug_database.labels.severity import SEVERITIES, severity_of
-from tools.drug_database.names.query_words import understand
+from tools.drug_database.names.query_words import parse_query
 from tools.language.folding import fold_name
 from tools.language.quotable_units import Unit, term_set, units
 
@@ -74,7 +74,7 @@ def add_pairs(
     """
     noted: dict[str, list[tuple[str, ...]]] = {}
     rescues = evidence.on_overdose or _RESCUES.search(fold_name(question.text))
-    together = understand(question.text).asks_together
+    together = parse_query(question.text).asks_together
     compared = not together and tells_together(question, evidence) is False
     apart = alternatives(question, evidence)
     changes = asks_change(question)

@@ -13,7 +13,7 @@ from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.names.not_taken import without_allergens
-from tools.drug_database.names.overdosage_wording import told_parts
+from tools.drug_database.names.overdosage_wording import exposure_clauses
 from tools.drug_database.names.query_words import CONTEXT
 from tools.language.figures import UNITS
 from tools.language.folding import fold_name
@@ -170,7 +170,7 @@ def only_tells(question: str) -> bool:
     if "?" in question or _ASKING.search(question):
         return False
     asks = asked_sections(question) or record_parts(question) or _DOSE.search(question)
-    return not asks or bool(value_names(question) or told_parts(question).usual)
+    return not asks or bool(value_names(question) or exposure_clauses(question).usual)
 
 
 def asks_part(question: str) -> bool:

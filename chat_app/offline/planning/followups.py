@@ -42,7 +42,7 @@ from chat_app.offline.planning.replacements import replaced
 from chat_app.offline.reading.evidence import Evidence
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.not_taken import allergens, without_allergens
-from tools.drug_database.names.overdosage_wording import dose_clauses, told_parts
+from tools.drug_database.names.overdosage_wording import dose_clauses, exposure_clauses
 from tools.language.library_questions import library_question
 from tools.language.question_words import HOW_MUCH
 from tools.language.terms import terms
@@ -196,7 +196,7 @@ def _of_disease(question: str, before: str) -> list[str]:
     Guidelines tell how long a disease is treated, and labels mostly do not. What else the patient takes or does not
     tolerate names no such disease.
     """
-    if not only_asks_how_long(question) or allergens(before) or told_parts(before).usual:
+    if not only_asks_how_long(question) or allergens(before) or exposure_clauses(before).usual:
         return []
     words = re.sub(HOW_MUCH, "", before, flags=re.IGNORECASE).split()
     rest = [word for word in words if not is_medicine(word)]

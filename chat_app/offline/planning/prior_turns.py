@@ -38,7 +38,7 @@ from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.not_taken import without_allergens
-from tools.drug_database.names.overdosage_wording import told_parts
+from tools.drug_database.names.overdosage_wording import exposure_clauses
 from tools.language.library_questions import library_question
 from tools.language.terms import terms
 
@@ -123,7 +123,7 @@ class PriorTurns:
         before, self.topic, self.searched = self.topic, self.last, called
         self.evidence = found if outputs else self.evidence
         names = subjects_of(self.last, found)
-        taken = states_more(question) or (PREPOSITION.match(question) and told_parts(question).usual)
+        taken = states_more(question) or (PREPOSITION.match(question) and exposure_clauses(question).usual)
         adds = told or (taken and not label_terms().names_any(without_allergens(self.subject)))
         if names and only_tells(question) and (self.last == question or states_more(question)):
             self.report = ENDING.sub("", self.last)

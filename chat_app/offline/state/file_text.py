@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from chat_app.offline.wire.objects import count_tokens
 from tools.errors import SourceRejected
-from tools.language.quotable_units import is_caption, lines, sentences
+from tools.language.quotable_units import is_table_caption, lines, sentences
 
 MOST_CHARACTERS: Final = 20_000_000
 _HTML_NAME: Final = re.compile(r"\.x?html?$", re.IGNORECASE)
@@ -110,7 +110,7 @@ def _pieces(text: str, size: int) -> Iterator[tuple[str, str]]:
                 yield from ((piece, "") for piece in _short(line, size))
             continue
         first, *rows = stretch
-        header = f"{before}\n{first}" if is_caption(before) else first
+        header = f"{before}\n{first}" if is_table_caption(before) else first
         yield from [(row, header) for row in rows] or [(first, "")]
 
 

@@ -17,7 +17,7 @@ from pypdfium2 import raw
 
 from tools.documents.pdf.false_spaces import is_opened_by_raised, with_raised_numbers, with_whole_words
 from tools.documents.pdf.pdf_rules import Rule, read_rules
-from tools.documents.pdf.pdf_text import PageCharacters, TextLine, text_lines, units
+from tools.documents.pdf.pdf_text import PageCharacters, TextLine, text_lines, utf16_length
 from tools.errors import SourceRejected
 from tools.language.sentences import BULLETS
 from tools.language.terms import clean
@@ -116,7 +116,7 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     if (whole := with_whole_words(text, parts, characters)) != text:
         text, parts = whole, text_lines(whole)
     # In other text the places of characters are not those on the page.
-    placed = text if units(text) == len(text) else ""
+    placed = text if utf16_length(text) == len(text) else ""
     if (joined := with_raised_numbers(placed, characters)) != placed:
         text, placed, parts = joined, joined, text_lines(joined)
     lines = [_line(part, size, characters) for part, size in zip(parts, _sizes(parts, characters), strict=True)]
@@ -183,7 +183,7 @@ def _sizes(parts: Sequence[TextLine], characters: PageCharacters) -> list[float]
 
 def _has_cells(text: str) -> bool:
     """Return False for a table of contents, and for text with characters beyond the basic plane."""
-    return text.count(". . .") < MAX_LEADERS and units(text) == len(text)
+    return text.count(". . .") < MAX_LEADERS and utf16_length(text) == len(text)
 
 
 def _stand_as_rows(lines: Sequence[Line]) -> bool:

@@ -30,7 +30,7 @@ class TextLine(NamedTuple):
 def text_lines(text: str) -> list[TextLine]:
     """Return the lines of ``text`` that hold words; a line-end hyphen of PDFium ends a line too."""
     # Characters beyond the basic plane count twice on the text page.
-    wide = units(text) > len(text)
+    wide = utf16_length(text) > len(text)
     broken = text.replace("\r\n", "\n ").replace("\r", "\n")
     for sign in LINE_HYPHENS:
         broken = broken.replace(sign, f"{sign}\n")
@@ -43,14 +43,14 @@ def text_lines(text: str) -> list[TextLine]:
             if words := clean(stripped[:-1] if hyphenated else stripped):
                 first = at + line.index(stripped[0])
                 if wide:
-                    first = units(text[:first])
+                    first = utf16_length(text[:first])
                 found.append(TextLine(words, first, max(first, first + len(stripped) - 1 - hyphenated), hyphenated))
             at -= hyphenated
         at += len(line) + 1
     return found
 
 
-def units(text: str) -> int:
+def utf16_length(text: str) -> int:
     """Return how many characters PDFium counts in ``text``."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 

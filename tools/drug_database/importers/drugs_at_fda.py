@@ -8,7 +8,7 @@ Source of the layout: FDA, "Drugs@FDA Data Files".
 from typing import Final
 
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
-from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
+from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, cell_values
 from tools.drug_database.records.drug_record import Contribution
 
 _SOURCE: Final = SOURCES["drugs-at-fda"]
@@ -64,7 +64,7 @@ def _item(row: Row) -> str:
 
 
 def _product(row: Row, kind: str, sponsor: str) -> Contribution:
-    substances = listed(row["ActiveIngredient"])
+    substances = cell_values(row["ActiveIngredient"])
     product = approved_product(
         row["Form"],
         row["DrugName"],

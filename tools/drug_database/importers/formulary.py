@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tools.drug_database.importers.importer_base import Files, ImportedRows, Importer
-from tools.drug_database.labels.label_sentences import sentences
+from tools.drug_database.labels.label_sentences import label_sentences
 from tools.drug_database.records.drug_record import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
 from tools.drug_database.source_files.container import Entry, decode, text_lines
@@ -143,7 +143,7 @@ def _contribution(row: Row, source: DataSource) -> Contribution | str:
 def _label(row: Row, source: DataSource) -> Label | None:
     sections: dict[SectionName, tuple[str, ...]] = {}
     for name in SECTIONS:
-        if found := tuple(sentence for text in texts(row.get(name)) for sentence in sentences(text)):
+        if found := tuple(sentence for text in texts(row.get(name)) for sentence in label_sentences(text)):
             sections[name] = found
     brand = next(iter(_values(row, "brand_names")), "")
     return Label(source=source, sections=sections, brand_name=brand) if sections else None

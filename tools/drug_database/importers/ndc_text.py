@@ -8,7 +8,7 @@ Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File 
 from typing import Final
 
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
-from tools.drug_database.importers.text_tables import Row, SourceTable, by_columns, listed
+from tools.drug_database.importers.text_tables import Row, SourceTable, by_columns, cell_values
 from tools.drug_database.records.drug_record import Contribution, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.language.folding import fold_name
@@ -56,7 +56,7 @@ def _product(row: Row) -> Contribution | str:
 
 def _substances(row: Row) -> tuple[str, ...]:
     """Return the active substances, from the nonproprietary name (split at commas and "and") if none are listed."""
-    named = listed(row["SUBSTANCENAME"])
+    named = cell_values(row["SUBSTANCENAME"])
     if named:
         return named
     text = row["NONPROPRIETARYNAME"].replace(" and ", ", ").replace(" AND ", ", ").replace(";", ",")
@@ -75,7 +75,7 @@ def _details(row: Row, code: str, brand: str) -> Product:
 
     return Product(
         dosage_form=row["DOSAGEFORMNAME"].lower(),
-        routes=tuple(sorted(listed(row.get("ROUTENAME", "")))),
+        routes=tuple(sorted(cell_values(row.get("ROUTENAME", "")))),
         brand_name=brand,
         strengths=_strengths(row),
         labelers=single("LABELERNAME"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer, label_source
-from tools.drug_database.labels.label_sentences import SECTION_FIELDS, label_sections, sentences
+from tools.drug_database.labels.label_sentences import SECTION_FIELDS, label_sections, label_sentences
 from tools.drug_database.records.drug_record import Contribution, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
@@ -98,7 +98,7 @@ def _label(record: Record) -> Contribution | str:
         return "its openfda section belongs to another label"
     substances = tuple(name.lower() for name in texts(about.get("substance_name")))
     brands = texts(about.get("brand_name"))
-    others = [sentence for field in SECTION_FIELDS.other_openfda for sentence in sentences(_text(record, field))]
+    others = [sentence for field in SECTION_FIELDS.other_openfda for sentence in label_sentences(_text(record, field))]
     written: dict[SectionName, str] = {
         name: "\n".join(filter(None, (_text(record, field) for field in fields)))
         for name, fields in SECTION_FIELDS.openfda.items()

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
-from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, listed
+from tools.drug_database.importers.text_tables import Row, SourceTable, approved_product, by_columns, cell_values
 from tools.drug_database.records.drug_record import Contribution
 
 _SOURCE: Final = SOURCES["orange-book"]
@@ -30,7 +30,7 @@ def read(files: Files, imported: ImportedRows) -> None:
         if not row["Appl_No"] or not row["Product_No"]:
             imported.refuse(line, "no application or product number")
         else:
-            imported.put(_product(row, listed(row["Ingredient"])), line)
+            imported.put(_product(row, cell_values(row["Ingredient"])), line)
 
 
 def _product(row: Row, substances: tuple[str, ...]) -> Contribution:

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from tools.bounded_xml import parse_xml
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer, label_source
-from tools.drug_database.labels.label_sentences import BULLET, SECTION_FIELDS, label_sections, sentences
+from tools.drug_database.labels.label_sentences import BULLET, SECTION_FIELDS, label_sections, label_sentences
 from tools.drug_database.records.drug_record import Contribution, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
 from tools.drug_database.source_files.container import Entry
@@ -130,7 +130,7 @@ def _sections(root: Element) -> dict[SectionName, tuple[str, ...]]:
         if name:
             written.setdefault(name, []).append(_prose(section))
         if code in SECTION_FIELDS.other_loinc:
-            others += (sentence for sentence in sentences(_prose(section)) if sentence.endswith((".", "!", "?")))
+            others += (sentence for sentence in label_sentences(_prose(section)) if sentence.endswith((".", "!", "?")))
     return label_sections({name: "\n".join(parts) for name, parts in written.items()}, others)
 
 

@@ -57,7 +57,7 @@ def by_columns(*tables: SourceTable) -> FileRole:
     return role
 
 
-def listed(text: str, separator: str = ";") -> tuple[str, ...]:
+def cell_values(text: str, separator: str = ";") -> tuple[str, ...]:
     """Split a list in one cell into its parts, in lower case, each once."""
     parts = (" ".join(part.split()).lower() for part in text.split(separator))
     return tuple(dict.fromkeys(part for part in parts if part))
@@ -72,7 +72,7 @@ def approved_product(
     strengths, _, note = amount.partition("**")
     return Product(
         dosage_form=" ".join(shape.split()).lower(),
-        routes=tuple(sorted(listed(routes, ","))),
+        routes=tuple(sorted(cell_values(routes, ","))),
         brand_name=brand.title(),
         strengths=_strengths(strengths, len(substances)),
         labelers=(labeler,) if labeler else (),

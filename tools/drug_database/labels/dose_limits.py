@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.records.drug_record import DOSE_SECTIONS, DrugRecord
-from tools.language.figures import UNITS, figures, fold, placed_figures, placed_rates, spellings, with_decimal_points
+from tools.language.figures import (
+    UNITS,
+    figures,
+    fold_figures,
+    placed_figures,
+    placed_rates,
+    spellings,
+    with_decimal_points,
+)
 from tools.language.sentences import sentences
 
 _KINDS: Final = frozenset({"mass", "activity"})
@@ -97,7 +105,7 @@ def _labelled(record: DrugRecord, weight: float) -> list[_Dose]:
 
 
 def _doses(text: str, weight: float = 0.0) -> Iterator[_Dose]:
-    folded = fold(text)
+    folded = fold_figures(text)
     for _, end, one in placed_figures(folded):
         kind, factor = UNITS.get(one.unit, ("", 0.0))
         scale = {"": 1.0, "day": 1.0, "kg": weight}.get(one.per, 0.0) if factor <= _GRAM else 0.0

@@ -38,7 +38,7 @@ class SectionFields(Shipped):
 SECTION_FIELDS: Final = shipped("label_sections.json", SectionFields)
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def label_sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a section, each once, in order.
 
     An item of a list includes the words that lead into the list (``… is not indicated for: …``), since alone it could
@@ -68,7 +68,7 @@ def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) ->
     A missing section on the kidney or liver is collected from the sentences of the dosage section and ``others``.
     """
     found: dict[SectionName, tuple[str, ...]] = {
-        name: said for name, text in written.items() if (said := sentences(text))
+        name: said for name, text in written.items() if (said := label_sentences(text))
     }
     pool = [*found.get("dosage", ()), *others]
     organs: tuple[tuple[SectionName, re.Pattern[str]], ...] = (("renal_dosing", _RENAL), ("hepatic_dosing", _HEPATIC))

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.records.shipped_data import shipped_json
-from tools.language.figures import COUNTS, UNITS, fold, rates, units_of, with_decimal_points
+from tools.language.figures import COUNTS, UNITS, fold_figures, rates, units_of, with_decimal_points
 from tools.language.word_lists import word_list
 
 _WORDS: Final[dict[str, list[str]]] = shipped_json("overdosage_words.json")
@@ -117,7 +117,7 @@ def adds_to_exposure(text: str) -> bool:
     return same_patient and not rates(text)
 
 
-class Told(NamedTuple):
+class ExposureClauses(NamedTuple):
     """The clauses of a text that tell of what was taken or given, of usual medicines, and of treatments; the others."""
 
     taken: tuple[str, ...]
@@ -126,15 +126,15 @@ class Told(NamedTuple):
     other: tuple[str, ...]
 
 
-def told_parts(text: str) -> Told:
+def exposure_clauses(text: str) -> ExposureClauses:
     """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual.
 
     A multiple of a usual dose ("on three times her lithium") is not usual.
     """
-    parts: dict[str, list[str]] = {name: [] for name in Told._fields}
+    parts: dict[str, list[str]] = {name: [] for name in ExposureClauses._fields}
     for part in _PART.split(_with_frequencies(with_decimal_points(text))):
         parts[_kind_of(part)].append(part)
-    return Told(**{name: tuple(told) for name, told in parts.items()})
+    return ExposureClauses(**{name: tuple(told) for name, told in parts.items()})
 
 
 def _kind_of(part: str) -> str:
@@ -197,7 +197,7 @@ def _with_frequencies(text: str) -> str:
 
 
 def _with_frequency(found: re.Match[str]) -> str:
-    number = float(fold(found["number"]).replace(",", "."))
+    number = float(fold_figures(found["number"]).replace(",", "."))
     prescribed = found["unit"] or _follows_name(found)
     is_frequency = prescribed and may_be_one_dose(number, found["unit"] or "mg")
     return f"{found[0].removesuffix(found['od'])}qd" if is_frequency else found[0]

@@ -94,7 +94,7 @@ class TypedQuery(NamedTuple):
         return tuple(word for word in self.core if word not in CONTEXT) or self.core
 
 
-def understand(typed: str) -> TypedQuery:
+def parse_query(typed: str) -> TypedQuery:
     """Parse the first ``LONGEST`` characters of a typed text; control characters count as spaces."""
     start = typed[: LONGEST * 4]
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)

@@ -154,7 +154,7 @@ def _name_guess(index: NameIndex, spellings: Iterable[Spelling]) -> Reading:
     return Reading(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
 
 
-def read(index: NameIndex, question: TypedQuery) -> Reading:
+def interpret(index: NameIndex, question: TypedQuery) -> Reading:
     """Return the records that ``question`` most likely names."""
     if not question.words:
         return _NOTHING

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from tools.language.figures import ABOVE, BELOW, COUNTS, fold, with_decimal_points
+from tools.language.figures import ABOVE, BELOW, COUNTS, fold_figures, with_decimal_points
 from tools.language.vocabulary.measured_quantities import JOINED, NUMBER, QUANTITIES, MeasuredQuantity, Range, Value
 from tools.language.vocabulary.unmarked_ages import unmarked_ages
 
@@ -192,7 +192,7 @@ def _values(question: str) -> tuple[Value, ...]:
 
 
 def _folded(text: str) -> str:
-    return _AREA.sub("", with_decimal_points(fold(text)))
+    return _AREA.sub("", with_decimal_points(fold_figures(text)))
 
 
 @lru_cache(maxsize=4_096)
