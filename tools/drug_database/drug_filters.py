@@ -21,7 +21,7 @@ class Filters(NamedTuple):
 
     @classmethod
     def of(cls, query: DrugQuery) -> Self:
-        """Read the filters of a query."""
+        """Return the filters of a query, folded."""
         return cls(_words(query.dosage_form), _words(query.route), normal_strength(query.strength or ""))
 
     @property
@@ -42,7 +42,7 @@ def normal_strength(text: str) -> str:
 
 
 def with_fitting_products(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
-    """Keep the products that pass, those of ``brand`` first; None when none passes an active filter."""
+    """Return the record with the products that pass, those of ``brand`` first; None if a filter leaves none."""
     products = tuple(product for product in (_fitting(one, filters) for one in record.products) if product)
     if filters.active and not products:
         return None
@@ -64,7 +64,10 @@ def _fitting(product: Product, filters: Filters) -> Product | None:
 
 
 def has_strength(listed: str, wanted: str) -> bool:
-    """``500 mg`` is ``500 mg``, one part of ``500 mg / 25 mg``, ``500 mg base equivalent``, and ``500 mg/5 mL``."""
+    """Return whether a listed strength has the amount ``wanted``.
+
+    ``500 mg`` is in ``500 mg``, ``500 mg / 25 mg``, ``500 mg base equivalent`` and ``500 mg/5 mL``.
+    """
     plain = listed.removesuffix(" base equivalent").casefold()
     sought = wanted.casefold()
     return any(part == sought or part.startswith(f"{sought}/") for part in (plain, *plain.split(" / ")))

@@ -1,4 +1,4 @@
-"""Reads figures from texts: numbers, units of measurement, bounds, and how often something is done."""
+"""Finds figures in texts: numbers, units of measurement, bounds, and how often something is done."""
 
 import math
 import re

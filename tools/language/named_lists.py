@@ -1,4 +1,4 @@
-"""Reads the lists of names inside a tool's descriptions, and makes patterns of them.
+"""Parses the lists of names inside a tool's descriptions, and makes patterns of them.
 
 ``Also:`` introduces other names of a tool or an input, up to the next full stop. So a language model reads a plain
 description, and code finds the same names in a question. In a name, ``…`` matches up to four words ("leg … swollen")

@@ -21,7 +21,7 @@ _LABELS: Final = SOURCES["openfda-label"]
 
 
 def role(entry: Entry) -> str | None:
-    """``ndc`` or ``label``, by the fields of the first record."""
+    """Return ``ndc`` or ``label`` by the fields of the first record; None for other files."""
     found = head(entry)
     if found is None:
         return None

@@ -150,7 +150,7 @@ def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
 
 
 def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Parts | None:
-    """``amlodipine 5 MG / atorvastatin 10 MG Oral Tablet``; None for a name of another make."""
+    """Return the parts of a name (``amlodipine 5 MG / atorvastatin 10 MG Oral Tablet``); None for other names."""
     by_name = {known.names[component]: component for component in components}
     substances: list[str] = []
     amounts: list[str] = []
@@ -189,7 +189,7 @@ def _brand(name: str) -> str:
 
 
 def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
-    """Read a pack, whose ingredients are those of all drugs in its name."""
+    """Return a pack, whose ingredients are those of all drugs in its name; None for a name of another form."""
     by_name = {known.names[drug]: drug for drug in known.components.get(rxcui, ())}
     drugs = [found["drug"] for found in _PACKED.finditer(name)]
     parts = [_taken_apart(drug, known.components.get(by_name.get(drug, ""), ()), known) for drug in drugs]

@@ -104,7 +104,7 @@ def _strength(ingredient: Element) -> str:
 
 
 def _product(product: Element, maker: str, around: Element) -> Product:
-    """``around`` is the element that holds the product and its routes."""
+    """Return the product with the routes in ``around``, the element that contains it."""
     amounts = [amount for _, amount in _active(product)]
     form = product.find(f"{_V3}formCode")
     code = product.find(f"{_V3}code")
@@ -137,8 +137,8 @@ def _sections(root: Element) -> dict[SectionName, tuple[str, ...]]:
 def _prose(section: Element) -> str:
     """Return the text of a section and its subsections: a line per paragraph, list item or table row.
 
-    The highlights repeat the text in fragments and are left out. A section in it that has only a title says what it
-    has to say there: the title counts as its sentence.
+    The highlights repeat the text in fragments and are left out. The title of a subsection without text counts as its
+    sentence.
     """
     highlights = {text for excerpt in section.iter(f"{_V3}excerpt") for text in excerpt.iter(f"{_V3}text")}
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Reading of text tables."""
+"""Reads the text tables of drug data: their rows, and lists and strengths in their cells."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -82,7 +82,7 @@ def approved_product(
 
 
 def _strengths(text: str, ingredients: int) -> tuple[str, ...]:
-    """Read the cell ``20MG;12.5MG`` of a product with two ingredients as ``20 mg / 12.5 mg``.
+    """Parse the cell ``20MG;12.5MG`` of a product with two ingredients as ``20 mg / 12.5 mg``.
 
     A cell whose parts are not one per ingredient is kept as it is written.
     """

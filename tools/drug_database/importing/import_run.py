@@ -1,4 +1,4 @@
-"""An import from its files to the generation that readers see."""
+"""Runs an import, from its files to the generation that readers see."""
 
 import threading
 import time
@@ -107,7 +107,7 @@ def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCat
 def _keep(
     client: Client, before: Generation | None, staging: Staging, without: frozenset[str], report: Progress
 ) -> None:
-    """Restore what all sources said before."""
+    """Stage the statements of the generation ``before``, except those of the sources in ``without``."""
     if before is None:
         return
     pieces: dict[str, dict[int, str]] = {}

@@ -1,4 +1,4 @@
-"""From what the sources say one by one to one record per ingredient set."""
+"""Merges the statements of all sources on an ingredient set into one record."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ class Facts:
 
 @dataclass
 class _ProductBin:
-    """The products of one form, route and brand."""
+    """Collects the products of one form, route and brand from all sources."""
 
     first: Product
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])

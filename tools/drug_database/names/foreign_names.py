@@ -1,4 +1,4 @@
-"""Reads German and Spanish names of substances by their parts and by the endings of international names.
+"""Translates German and Spanish names of substances by their parts and by the endings of international names.
 
 ``Kaliumchlorid`` and ``cloruro de potasio`` consist of two ions, ``Metoprololsuccinat`` of a substance and its salt;
 ``amoxicilina`` is an international nonproprietary name with a Spanish ending. Names are compared by a key, which is

@@ -1,4 +1,4 @@
-"""Reads questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
+"""Interprets questions about an overdose: what was taken, whether an amount is toxic, and what reverses it."""
 
 import math
 import re
@@ -118,16 +118,19 @@ def adds_to_exposure(text: str) -> bool:
 
 
 class ExposureClauses(NamedTuple):
-    """The clauses of a text that tell of what was taken or given, of usual medicines, and of treatments; the others."""
+    """The clauses of a text on an exposure, by their subject."""
 
     taken: tuple[str, ...]
+    """What was taken or given."""
     usual: tuple[str, ...]
+    """Usual medicines."""
     treats: tuple[str, ...]
+    """Treatments."""
     other: tuple[str, ...]
 
 
 def exposure_clauses(text: str) -> ExposureClauses:
-    """Return the clauses of ``text`` by what they tell: in "on warfarin, took 8 aspirin" warfarin is usual.
+    """Return the clauses of ``text`` by their subject: in "on warfarin, took 8 aspirin" warfarin is usual.
 
     A multiple of a usual dose ("on three times her lithium") is not usual.
     """

@@ -173,7 +173,7 @@ def _in_its_language(index: NameIndex, question: TypedQuery, reading: Reading) -
 
 
 def _as_one_name(index: NameIndex, question: TypedQuery) -> Reading | None:
-    """Read the text, with or without its noise, as one name or class; None if it is none."""
+    """Interpret the text, with or without its noise, as one name or class; None if it is none."""
     core = " ".join(question.core)
     # The core is one name only if its words are next to each other in the text.
     run = core if f" {core} " in f" {question.without_product_words} " else ""
@@ -188,7 +188,7 @@ def _as_one_name(index: NameIndex, question: TypedQuery) -> Reading | None:
 
 
 def _as_question(index: NameIndex, question: TypedQuery) -> Reading:
-    """Read the text as a question with names in it, some of which may be misspelt or not loaded."""
+    """Interpret the text as a question with names in it, some of which may be misspelt or not loaded."""
     spans = find_spans(index, question)
     core, written = " ".join(question.core), f" {question.without_product_words} "
     subject = "" if spans else " ".join(word for word in question.core if not is_known_word(word))
@@ -234,7 +234,7 @@ def _class_at_end(index: NameIndex, question: TypedQuery) -> tuple[NameCandidate
 
 
 def _with_guesses(index: NameIndex, question: TypedQuery, spans: list[NameSpan], left: list[str]) -> Reading:
-    """Read a text with words (``left``) that are not known names, and may be misspelt ones."""
+    """Interpret a text with words (``left``) that are not known names, and may be misspelt ones."""
     meant = [span for span in spans if not span.aside]
     # The last two texts keep parts of a name such as ``acid`` or ``13``.
     texts = [" ".join(question.subject), " ".join(question.core), *([] if question.strength else [question.trimmed])]

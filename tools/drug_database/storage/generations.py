@@ -1,4 +1,4 @@
-"""The states of the drug index in Milvus: their names, and what becomes of those that killed imports left.
+"""Names the states of the drug index in Milvus, and removes those that killed imports left.
 
 A generation's name tells when, on which machine and by which process it was begun, so that a later import on that
 machine can tell whether it is still being written.

@@ -1,4 +1,4 @@
-"""Reads a patient's values, such as age or a laboratory result, from a question, and bounds on them from a text."""
+"""Finds a patient's values, such as age or a laboratory result, in a question, and bounds on them in a text."""
 
 from __future__ import annotations
 
