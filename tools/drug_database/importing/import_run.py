@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -56,12 +56,7 @@ def run_import(
     Raises ``SourceRejected`` for a file that cannot be taken, ``ImportCancelled`` when ``cancelled`` was set.
     """
     started = time.monotonic()
-
-    def report(item: ImportProgress) -> None:
-        if cancelled.is_set():
-            raise ImportCancelled("The import was stopped. The drug database is as it was before.")
-        progress(item)
-
+    report = _unless_cancelled(progress, cancelled)
     with Staging() as staging:
         imported = ImportedRows(staging, report)
         job.read(imported)
@@ -89,6 +84,17 @@ def run_import(
         seconds=time.monotonic() - started,
         after_cut_off=cut_off > 0,
     )
+
+
+def _unless_cancelled(progress: Progress, cancelled: threading.Event) -> Progress:
+    """Return ``progress``, which raises ``ImportCancelled`` once ``cancelled`` is set."""
+
+    def report(item: ImportProgress) -> None:
+        if cancelled.is_set():
+            raise ImportCancelled("The import was stopped. The drug database is as it was before.")
+        progress(item)
+
+    return report
 
 
 def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCatalog:
@@ -124,6 +130,8 @@ def _keep(
 
 
 class _Tally:
+    """Counts the contents of a generation while it is written."""
+
     def __init__(self) -> None:
         self.records = self.products = self.labels = 0
         self.names: set[int] = set()
@@ -136,6 +144,18 @@ class _Tally:
         self.names |= {hash(fold_name(name)) for name in _names(record)}
         self.classes |= {fold_name(class_name(fact.value)) for fact in record.drug_classes}
 
+    def catalog(self, name_pieces: int, sources: Iterable[SourceStats]) -> DrugCatalog:
+        return DrugCatalog(
+            records=self.records,
+            products=self.products,
+            labels=self.labels,
+            names=len(self.names),
+            classes=len(self.classes),
+            name_pieces=name_pieces,
+            imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            sources=tuple(sources),
+        )
+
 
 def _write(
     client: Client,
@@ -146,6 +166,7 @@ def _write(
     versions: Mapping[str, str],
     report: Progress,
 ) -> DrugCatalog:
+    """Write all staged groups, and return the catalog of the generation."""
     drug_collection.create(client, generation)
     records, parts, facts = (Writer(client, name) for name in generation.all)
     tally, total = _Tally(), staging.group_count()
@@ -165,26 +186,21 @@ def _write(
     pieces = _write_names(parts, entries, pieces)
     for name, lines in staging.codes():
         parts.add_pieces(name, drug_collection.pack(lines))
-    counts = staging.counts()
-    catalog = DrugCatalog(
-        records=tally.records,
-        products=tally.products,
-        labels=tally.labels,
-        names=len(tally.names),
-        classes=len(tally.classes),
-        name_pieces=pieces,
-        imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        sources=tuple(
-            SourceStats(source=source, items=counts[name], version=versions.get(name, ""))
-            for name, source in sources.items()
-            if name in counts
-        ),
-    )
+    catalog = tally.catalog(pieces, _stats(staging.counts(), sources, versions))
     parts.add_pieces(drug_collection.CATALOG, catalog.model_dump_json(exclude={"revision"}))
     for writer in (records, parts, facts):
         writer.flush()
     report(ImportProgress(stage="indexing", label="records", done=total, total=total))
     return catalog
+
+
+def _stats(
+    counts: Mapping[str, int], sources: Mapping[str, DataSource], versions: Mapping[str, str]
+) -> Iterator[SourceStats]:
+    """Yield the sources that have items."""
+    for name, source in sources.items():
+        if name in counts:
+            yield SourceStats(source=source, items=counts[name], version=versions.get(name, ""))
 
 
 def _write_record(record: DrugRecord, group: StagedGroup, records: Writer, parts: Writer, facts: Writer) -> None:

@@ -173,7 +173,7 @@ def _pair(parties: tuple[Party, Party], statements: Sequence[Statement], rows: i
         "mentions": rows,
         "severity": said[0].severity if said else None,
         "shared_risks": list(risks),
-        "note": notes.pair(*parties, said, risks=list(risks), stated=stated, members=_members(statements)),
+        "note": notes.pair(parties, said, risks=list(risks), stated=stated, members=_members(statements)),
     }
 
 

@@ -24,35 +24,31 @@ class PairNotes:
 
     def pair(
         self,
-        one: Party,
-        other: Party,
+        parties: tuple[Party, Party],
         said: Sequence[Statement],
         *,
         risks: Sequence[str],
         stated: Collection[tuple[str, str]],
-        members: Sequence[str] = (),
+        members: Sequence[str],
     ) -> str:
         """Return the note on a pair.
 
         Args:
-            one: A medicine or class.
-            other: The other one.
+            parties: The medicines or classes.
             said: The statements of the labels about each other.
             risks: The risks that both share.
             stated: Pairs of a party's name and a risk that its own label states.
             members: Medicines of the same class that the other label names instead of the party without a record.
         """
-        parties = (one, other)
         notes = list(dict.fromkeys(party.note for party in parties if party.note))
         if not any(party.record or party.members for party in parties):
             nothing = "Neither {} nor {} is a medicine with a label here: nothing was searched."
-            return " ".join([*notes, self._say(nothing, one.name, other.name)])
-        shared = [name for name in _contents(one) if name in _contents(other)]
-        if shared:
+            return " ".join([*notes, self._say(nothing, *(party.name for party in parties))])
+        contents, others = map(_contents, parties)
+        if shared := [name for name in contents if name in others]:
             notes.append(self._say("Both contain {}.", self._listed(shared)))
         if not said and any(party.is_unread for party in parties):
-            unread = [party.name for party in parties if party.is_unread and not party.is_no_medicine]
-            return " ".join([*notes, *(self._say("{} is no known name: it was not checked.", name) for name in unread)])
+            return " ".join([*notes, *self._unchecked(parties)])
         # Of a class or a fluid that the other label names, nothing else could be searched.
         quoted = (
             party for party in parties if party.members or not (said and (party.is_class or party.is_no_medicine))
@@ -60,13 +56,22 @@ class PairNotes:
         notes += filter(None, map(self._searched, quoted))
         notes += self._meant(said)
         if members:
-            instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
-            unlisted = next(party.name for party in parties if not party.record)
-            notes.append(self._say(instead, self._listed(members), unlisted))
+            notes.append(self._instead(members, parties))
         elif not said:
             notes.append(self._say("No label names the other medicine." if risks else NOTHING_FOUND))
         notes += self._shared(risks, parties, stated)
         return " ".join(notes)
+
+    def _unchecked(self, parties: Sequence[Party]) -> list[str]:
+        """Return the notes on names that no vocabulary knows."""
+        unread = (party.name for party in parties if party.is_unread and not party.is_no_medicine)
+        return [self._say("{} is no known name: it was not checked.", name) for name in unread]
+
+    def _instead(self, members: Sequence[str], parties: Sequence[Party]) -> str:
+        """Return the note on statements about ``members`` of a class instead of the party without a record."""
+        instead = "What is quoted is on {}, of the same class, and may not hold for {}: no label names that."
+        unlisted = next(party.name for party in parties if not party.record)
+        return self._say(instead, self._listed(members), unlisted)
 
     def single(self, party: Party, *, said: bool) -> str:
         """Return the note on one medicine alone; ``said`` tells whether its label speaks of others."""
