@@ -11,7 +11,7 @@ from tools.documents.models import Block, Extraction, PageContent, TableRows
 from tools.errors import SourceRejected
 from tools.language.terms import clean
 
-MAX_PART_BYTES = 50_000_000
+_MAX_PART_BYTES = 50_000_000
 """Unpacked; a text of 5,000 pages has about 30 million bytes."""
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -46,7 +46,7 @@ def read_docx(path: Path) -> Extraction:
 
 def _part(package: zipfile.ZipFile, name: str) -> Element:
     with package.open(name) as stream:
-        return parse_xml(stream, "The Word document", most_bytes=MAX_PART_BYTES)
+        return parse_xml(stream, "The Word document", most_bytes=_MAX_PART_BYTES)
 
 
 def _blocks(root: Element) -> list[Block]:

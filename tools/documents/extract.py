@@ -8,7 +8,7 @@ from tools.documents.models import Extraction, Progress
 from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
 
-MAX_TEXT_BYTES = 50_000_000
+_MAX_TEXT_BYTES = 50_000_000
 
 
 def extract(path: Path, suffix: str, *, progress: Progress) -> Extraction:
@@ -18,8 +18,8 @@ def extract(path: Path, suffix: str, *, progress: Progress) -> Extraction:
     if suffix == ".docx":
         extraction = read_docx(path)
     else:
-        if path.stat().st_size > MAX_TEXT_BYTES:
-            raise SourceRejected(f"The text has more than {MAX_TEXT_BYTES // 1_000_000} MB. Split the file.")
+        if path.stat().st_size > _MAX_TEXT_BYTES:
+            raise SourceRejected(f"The text has more than {_MAX_TEXT_BYTES // 1_000_000} MB. Split the file.")
         text = decode(path.read_bytes())
         readers = {".md": read_markdown, ".html": read_html, ".txt": read_plain}
         extraction = readers[suffix](text)

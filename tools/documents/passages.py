@@ -17,9 +17,9 @@ from tools.types import SectionStart
 TARGET_WORDS = 350
 """Measured on 938 pages of guidelines: 350 words find the right page more often than 180."""
 OVERLAP_WORDS = 50
-CITED_WORDS = 45
+_CITED_WORDS = 45
 """Fewer words than this to each citation make a list of literature; an entry of one has 25 to 40."""
-LISTED_WORDS = 120
+_LISTED_WORDS = 120
 """Maximum number of words to each citation under a heading that announces such a list."""
 _LITERATURE = re.compile(
     r"(?:\d+[.)]?\s+)?"
@@ -72,7 +72,7 @@ def is_reference(text: str, *, listed: bool = False) -> bool:
 
     ``listed`` where the heading above announces literature.
     """
-    share = len(text.split()) / (LISTED_WORDS if listed else CITED_WORDS)
+    share = len(text.split()) / (_LISTED_WORDS if listed else _CITED_WORDS)
     if len(_CITATION.findall(text)) > share or text.count(". . .") > 5 or text.count("....") > 5:
         return True
     lines = text.splitlines()

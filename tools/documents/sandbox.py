@@ -13,7 +13,7 @@ from tools.documents.models import Progress
 from tools.documents.worker import Job, Limits
 from tools.errors import SourceRejected
 
-QUIET_SECONDS = 60.0
+_QUIET_SECONDS = 60.0
 """Longest silence of the worker; a page of text takes 4 ms."""
 _ALLOCATOR = {
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
@@ -30,7 +30,7 @@ async def run_job(
     *,
     progress: Progress | None = None,
     limits: Limits | None = None,
-    quiet_seconds: float = QUIET_SECONDS,
+    quiet_seconds: float = _QUIET_SECONDS,
 ) -> dict[str, Any]:
     """Run ``job`` to its end and return what the worker says of the result.
 

@@ -18,7 +18,7 @@ from tools.errors import SourceRejected
 from tools.types import Frozen
 
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-GIBIBYTE = 1 << 30
+_GIBIBYTE = 1 << 30
 
 
 class ExtractJob(Frozen):
@@ -42,15 +42,15 @@ class RenderJob(Frozen):
 
 
 Job = ExtractJob | RenderJob
-JOB: TypeAdapter[Job] = TypeAdapter(Job)
+_JOB: TypeAdapter[Job] = TypeAdapter(Job)
 
 
 class Limits(Frozen):
     """Limits of a worker, enforced by the system."""
 
-    memory_bytes: int = Field(default=2 * GIBIBYTE, gt=0)
+    memory_bytes: int = Field(default=2 * _GIBIBYTE, gt=0)
     cpu_seconds: int = Field(default=180, gt=0)
-    file_bytes: int = Field(default=GIBIBYTE, gt=0)
+    file_bytes: int = Field(default=_GIBIBYTE, gt=0)
 
 
 def main() -> int:
@@ -60,7 +60,7 @@ def main() -> int:
     # What is read is needed to the end of the process: a collection would find nothing.
     gc.disable()
     try:
-        facts = _run(JOB.validate_python(request["job"]))
+        facts = _run(_JOB.validate_python(request["job"]))
     except SourceRejected as error:
         _say({"refused": str(error), "code": error.code, "params": error.params})
     except OSError as error:

@@ -25,8 +25,8 @@ from tools.milvus.connection import Client, CollectionGone, MilvusConnection
 from tools.types import Passage
 
 T = TypeVar("T")
-ALIAS: Final = "asclepius_drugs"
-SEARCH_SECONDS: Final = 8.0
+_ALIAS: Final = "asclepius_drugs"
+_SEARCH_SECONDS: Final = 8.0
 _LOAD_SECONDS: Final = 300.0
 
 
@@ -37,7 +37,7 @@ class DrugDatabase:
     ``IndexMismatch`` when another version wrote the index. ``name`` is the alias of the index in Milvus.
     """
 
-    def __init__(self, uri: str, token: str | None = None, *, name: str = ALIAS) -> None:
+    def __init__(self, uri: str, token: str | None = None, *, name: str = _ALIAS) -> None:
         self._name = name
         self._milvus = MilvusConnection(uri, token, contents="drug database")
         self._searcher = Searcher(name)
@@ -45,7 +45,7 @@ class DrugDatabase:
 
     async def search(self, query: DrugQuery) -> DrugSearchResult:
         """Find the medicines that a query names."""
-        return await self._read(lambda client: self._searcher.search(client, query), SEARCH_SECONDS)
+        return await self._read(lambda client: self._searcher.search(client, query), _SEARCH_SECONDS)
 
     async def expand(self, question: str) -> QueryExpansion:
         """Return other words for the words of a clinical question.
@@ -53,17 +53,17 @@ class DrugDatabase:
         Without a readable index the shipped aliases and vocabulary alone are used.
         """
         try:
-            return await self._read(lambda client: self._searcher.expand(client, question), SEARCH_SECONDS)
+            return await self._read(lambda client: self._searcher.expand(client, question), _SEARCH_SECONDS)
         except ToolError:
             return bare_expander().expand(question)
 
     async def named(self, text: str) -> list[DrugRecord]:
         """Return the medicines that ``text`` names, in their order; near spellings do not count."""
-        return await self._read(lambda client: self._searcher.named(client, text), SEARCH_SECONDS)
+        return await self._read(lambda client: self._searcher.named(client, text), _SEARCH_SECONDS)
 
     async def record(self, key: str) -> DrugRecord | None:
         """Return the whole record of a key such as ``metformin``; None when there is none."""
-        return await self._read(lambda client: self._searcher.record(client, key), SEARCH_SECONDS)
+        return await self._read(lambda client: self._searcher.record(client, key), _SEARCH_SECONDS)
 
     async def passage(self, passage_id: str) -> Passage | None:
         """Return the record or label section that an answer cited; None when its text has changed since."""
@@ -93,14 +93,14 @@ class DrugDatabase:
         """Return each fault as a sentence that names the remedy; empty when there is none."""
 
         def look(client: Client) -> list[str]:
-            generation = drug_collection.current(client, self._name, timeout=SEARCH_SECONDS)
+            generation = drug_collection.current(client, self._name, timeout=_SEARCH_SECONDS)
             if generation is None:
                 return ["The drug database is empty. Run `asclepius drugs import PATH` with drug data."]
-            drug_collection.read_catalog(client, generation, timeout=SEARCH_SECONDS)
+            drug_collection.read_catalog(client, generation, timeout=_SEARCH_SECONDS)
             return []
 
         try:
-            return await self._read(look, SEARCH_SECONDS)
+            return await self._read(look, _SEARCH_SECONDS)
         except ToolError as error:
             return [str(error)]
 

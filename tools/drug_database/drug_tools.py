@@ -47,9 +47,9 @@ _MOST_NAMES = 24
 _MOST_MEMBERS = 5
 """Medicines of a class whose labels are searched where classes alone are named."""
 SEARCH = ToolPresentation(title="Drug database", icon="pill", subjects=("drug_name", "drug_class"))
-LABEL = ToolPresentation(title="Drug label", icon="pill", subjects=("name",))
+_LABEL = ToolPresentation(title="Drug label", icon="pill", subjects=("name",))
 INTERACTIONS = ToolPresentation(title="Interactions", icon="shuffle", subjects=("names",))
-OVERDOSAGE = ToolPresentation(title="Overdose and allergy", icon="siren", subjects=("question",))
+_OVERDOSAGE = ToolPresentation(title="Overdose and allergy", icon="siren", subjects=("question",))
 
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
@@ -59,9 +59,9 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     hidden = [BEFORE, REACTION, SELF_HARM, "language"]
     return [
         tool(tools.search_drug_database, presentation=SEARCH, source="drugs"),
-        tool(tools.get_drug_label, presentation=LABEL, source="drugs"),
+        tool(tools.get_drug_label, presentation=_LABEL, source="drugs"),
         tool(tools.check_drug_interactions, presentation=INTERACTIONS, source="drugs", hidden=["language"]),
-        tool(tools.search_overdosage, presentation=OVERDOSAGE, source="overdosage", hidden=hidden),
+        tool(tools.search_overdosage, presentation=_OVERDOSAGE, source="overdosage", hidden=hidden),
     ]
 
 

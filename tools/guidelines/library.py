@@ -34,11 +34,11 @@ from tools.milvus.connection import MilvusConnection
 from tools.types import Passage
 
 DEMO_FOLDER = Path(__file__).parent / "demo"
-SEARCH_SECONDS = 10.0
+_SEARCH_SECONDS = 10.0
 """Time limit of a search."""
-RENDER_SECONDS = 20.0
+_RENDER_SECONDS = 20.0
 _MOST_AT_ONCE, _MOST_DRAWN = 2, 64
-MAX_LIMIT = 50
+_MAX_LIMIT = 50
 USUAL_LIMIT = 8
 """Default number of passages of a search; docs/measurements.md compares it with six."""
 
@@ -76,15 +76,15 @@ class GuidelineLibrary(Ingester):
 
         ``documents`` limits the search to these ids; ``chosen`` also by issuer and date. With ``scope``, the
         conversation's own documents are searched, too. Raises ``ToolUnavailable`` if the index does not answer within
-        ``SEARCH_SECONDS``.
+        ``_SEARCH_SECONDS``.
         """
         wanted = chosen or SearchFilter()
         if documents is not None:
             wanted = wanted.model_copy(update={"documents": tuple(documents)})
         expansion = await self._expand(question) if self._expand is not None else QueryExpansion()
         return await self._run(
-            lambda: self._searcher.search(question, max(1, min(limit, MAX_LIMIT)), wanted, scope, expansion),
-            seconds=SEARCH_SECONDS,
+            lambda: self._searcher.search(question, max(1, min(limit, _MAX_LIMIT)), wanted, scope, expansion),
+            seconds=_SEARCH_SECONDS,
         )
 
     async def documents(self) -> list[Document]:
@@ -173,7 +173,7 @@ class GuidelineLibrary(Ingester):
             try:
                 out = Path(scratch.name) / "page.png"
                 job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=tuple(highlight), out=out)
-                facts = await run_job(job, quiet_seconds=RENDER_SECONDS)
+                facts = await run_job(job, quiet_seconds=_RENDER_SECONDS)
                 image = PageImage(png=await self._run(out.read_bytes), **facts)
             finally:
                 await self._run(scratch.cleanup)
@@ -211,7 +211,7 @@ class GuidelineLibrary(Ingester):
 
     async def _checked(self, problems: Callable[[], list[str] | None]) -> list[str]:
         try:
-            return await self._run(problems, seconds=SEARCH_SECONDS) or []
+            return await self._run(problems, seconds=_SEARCH_SECONDS) or []
         except (ToolUnavailable, IndexMismatch) as error:
             return [str(error)]
 

@@ -13,8 +13,8 @@ from tools.language.folding import CELL_BREAK, Folded, fold
 from tools.language.sentences import LIST_MARK, Sentence, Span, sentence_spans
 from tools.language.word_lists import word_list
 
-MIN_WORDS: Final = 4
-MIN_LETTERS: Final = 12
+_MIN_WORDS: Final = 4
+_MIN_LETTERS: Final = 12
 """Minimum size of a part of a sentence. A whole sentence may be shorter."""
 CLOSED: Final = (".", "!", "?", ".”", '."', ".)")
 """Ends of sentences."""
@@ -136,7 +136,7 @@ def is_quotable(text: str) -> bool:
 
 
 def _says_enough(text: str) -> bool:
-    return len(text.split()) >= MIN_WORDS and sum(map(str.isalpha, text)) >= MIN_LETTERS
+    return len(text.split()) >= _MIN_WORDS and sum(map(str.isalpha, text)) >= _MIN_LETTERS
 
 
 def _whole_quote(candidate: str, source: str) -> str | None:

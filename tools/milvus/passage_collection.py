@@ -14,17 +14,17 @@ from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed, i
 
 T = TypeVar("T")
 
-BATCH = 500
-CALL_SECONDS = 8.0
-WRITE_SECONDS = 120.0
-ID_BYTES = 256
-VERSION_BYTES = 128
+_BATCH = 500
+_CALL_SECONDS = 8.0
+_WRITE_SECONDS = 120.0
+_ID_BYTES = 256
+_VERSION_BYTES = 128
 
-CONSISTENCY = "Bounded"
+_CONSISTENCY = "Bounded"
 """Consistency of searches. A strong one waits for a Milvus server's next tick, some 200 ms. Searches can do without,
 because records name a version only after ``settle``, which makes a strong search."""
-SEARCH_TRIES = 30
-SEARCH_PAUSE = 0.1
+_SEARCH_TRIES = 30
+_SEARCH_PAUSE = 0.1
 """A collection is released for some tens of milliseconds after each guideline that is added."""
 
 
@@ -71,16 +71,16 @@ class PassageCollection:
 
     def settle(self) -> None:
         """Make written rows fast to search: without this, Milvus Lite is 30 to 50 times slower."""
-        self._call(lambda client: client.flush(self.name, timeout=WRITE_SECONDS))
-        self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
+        self._call(lambda client: client.flush(self.name, timeout=_WRITE_SECONDS))
+        self._call(lambda client: client.release_collection(self.name, timeout=_CALL_SECONDS))
         self.load()
 
     def load(self) -> None:
         """Load the collection and search once: the first search builds what the others use."""
         self.check()
-        self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
+        self._call(lambda client: client.load_collection(self.name, timeout=_WRITE_SECONDS))
         # A strong search waits for all that was written: from then on the quick reads of others see it too.
-        self._searchable(lambda client: self._search(client, self._field.probe, [], 1, WRITE_SECONDS, waits=True))
+        self._searchable(lambda client: self._search(client, self._field.probe, [], 1, _WRITE_SECONDS, waits=True))
 
     def check(self) -> None:
         """Check the server and the collection, and create the collection when it is missing.
@@ -94,14 +94,14 @@ class PassageCollection:
                 # Another caller may just have created it.
                 if not self._exists():
                     raise
-        described = self._call(lambda client: client.describe_collection(self.name, timeout=CALL_SECONDS))
+        described = self._call(lambda client: client.describe_collection(self.name, timeout=_CALL_SECONDS))
         fields = {str(field["name"]): field for field in described["fields"]}
         if fields.keys() != {"id", "version", self._field.name} or not self._fits(fields[self._field.name]):
             raise index_mismatch("guideline index")
         self._checked = True
 
     def _exists(self) -> bool:
-        return bool(self._call(lambda client: client.has_collection(self.name, timeout=CALL_SECONDS)))
+        return bool(self._call(lambda client: client.has_collection(self.name, timeout=_CALL_SECONDS)))
 
     def delete_versions(self, versions: Iterable[str]) -> None:
         """Delete the passages of these versions."""
@@ -109,7 +109,7 @@ class PassageCollection:
         if wanted:
             self._ensure()
             expression = one_of("version", wanted)
-            self._call(lambda client: client.delete(self.name, filter=expression, timeout=WRITE_SECONDS))
+            self._call(lambda client: client.delete(self.name, filter=expression, timeout=_WRITE_SECONDS))
 
     def count(self, version: str) -> int:
         """Return how many passages of ``version`` are indexed."""
@@ -120,7 +120,7 @@ class PassageCollection:
                 self.name,
                 filter=expression,
                 output_fields=["count(*)"],
-                timeout=CALL_SECONDS,
+                timeout=_CALL_SECONDS,
                 consistency_level="Strong",
             )
         )
@@ -128,34 +128,34 @@ class PassageCollection:
 
     def drop(self) -> None:
         """Drop the collection with all rows; the next call creates it again."""
-        self._call(lambda client: client.drop_collection(self.name, timeout=CALL_SECONDS))
+        self._call(lambda client: client.drop_collection(self.name, timeout=_CALL_SECONDS))
         self._checked = False
 
     def add(self, rows: Sequence[PassageRow], *, progress: Callable[[int, int], None] | None = None) -> None:
         """Write ``rows``; they are searched fast only after ``settle``."""
         self._ensure()
-        for at in range(0, len(rows), BATCH):
-            self._upsert(rows[at : at + BATCH])
+        for at in range(0, len(rows), _BATCH):
+            self._upsert(rows[at : at + _BATCH])
             if progress is not None:
-                progress(min(at + BATCH, len(rows)), len(rows))
+                progress(min(at + _BATCH, len(rows)), len(rows))
 
     def _upsert(self, rows: Sequence[PassageRow]) -> None:
         field = self._field
         batch = [{"id": row.id, "version": row.version, field.name: field.stored(row.content)} for row in rows]
-        self._call(lambda client: client.upsert(self.name, batch, timeout=WRITE_SECONDS))
+        self._call(lambda client: client.upsert(self.name, batch, timeout=_WRITE_SECONDS))
 
     def _create(self, client: Any) -> None:
         types = import_module("pymilvus").DataType
         schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
-        schema.add_field("id", types.VARCHAR, is_primary=True, max_length=ID_BYTES)
-        schema.add_field("version", types.VARCHAR, max_length=VERSION_BYTES)
+        schema.add_field("id", types.VARCHAR, is_primary=True, max_length=_ID_BYTES)
+        schema.add_field("version", types.VARCHAR, max_length=_VERSION_BYTES)
         indexes = client.prepare_index_params()
         sized = {"dim": self._field.dimension} if self._field.dimension else {}
         schema.add_field(self._field.name, getattr(types, self._field.kind), **sized)
         indexes.add_index(self._field.name, **self._field.index)
         indexes.add_index("version", index_type="INVERTED")
         client.create_collection(
-            self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY
+            self.name, schema=schema, index_params=indexes, timeout=_CALL_SECONDS, consistency_level=_CONSISTENCY
         )
 
     def _fits(self, stored: Mapping[str, Any]) -> bool:
@@ -166,7 +166,7 @@ class PassageCollection:
         if not data or not versions:
             return []
         self._ensure()
-        found = self._searchable(lambda client: self._search(client, data, versions, limit, CALL_SECONDS))
+        found = self._searchable(lambda client: self._search(client, data, versions, limit, _CALL_SECONDS))
         return [Hit(str(hit["id"]), float(hit["distance"])) for hit in found[0]]
 
     def _search(
@@ -180,18 +180,18 @@ class PassageCollection:
             output_fields=["id"],
             timeout=seconds,
             filter=one_of("version", versions) if versions else "",
-            consistency_level="Strong" if waits else CONSISTENCY,
+            consistency_level="Strong" if waits else _CONSISTENCY,
         )
 
     def _searchable(self, call: Callable[[Any], T]) -> T:
         """Run ``call``; while an ingest has the collection released, wait and load it."""
-        for _ in range(SEARCH_TRIES):
+        for _ in range(_SEARCH_TRIES):
             try:
                 return self._call(call)
             except NotLoaded:
-                time.sleep(SEARCH_PAUSE)
+                time.sleep(_SEARCH_PAUSE)
                 with suppress(ServerFailed):
-                    self._call(lambda client: client.load_collection(self.name, timeout=CALL_SECONDS))
+                    self._call(lambda client: client.load_collection(self.name, timeout=_CALL_SECONDS))
         return self._call(call)
 
     def _ensure(self) -> None:

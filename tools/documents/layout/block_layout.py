@@ -32,14 +32,14 @@ _LEADERS = re.compile(r"(?:\. ?){4}|…{2}")
 """Dots between a heading and its page in a list of contents."""
 _ADDRESS = re.compile(r"www\.|://|@")
 _AROUND_WORDS = ".,;:()[]?!\"'“”‘’•"
-MAX_LEVEL = 4
-BELOW_OUTLINE = 10
+_MAX_LEVEL = 4
+_BELOW_OUTLINE = 10
 """Level of a printed heading that the outline does not name."""
-HEADING_WORDS = 22
+_HEADING_WORDS = 22
 """A heading has at most this many words; longer text in large type is a lead paragraph."""
-HEADING_WIDTH = 0.75
+_HEADING_WIDTH = 0.75
 """Maximum width of a heading for each character, in heights of the type. Most take 0.5; a table's header takes more."""
-HEADINGS_ABREAST = 3
+_HEADINGS_ABREAST = 3
 """More lines of one type beside each other are a table's header, or labels in a figure."""
 
 
@@ -98,7 +98,7 @@ class Layout:
             return Block.of_table(draft.table)
         text = self._joined(draft.lines)
         # Several lines of bold type that are longer than any heading are a paragraph.
-        kind = "text" if draft.kind == "heading" and len(text.split()) > HEADING_WORDS else draft.kind
+        kind = "text" if draft.kind == "heading" and len(text.split()) > _HEADING_WORDS else draft.kind
         level = self._level(draft, text, page) if kind == "heading" else 0
         body = abs(draft.last.size - self._body_size) < 0.6
         return Block(kind=kind, text=text, level=level, body=body)
@@ -109,7 +109,7 @@ class Layout:
         for entry in self._outline.get(page.number, ()):
             if _same_heading(words, entry):
                 return entry.level
-        return BELOW_OUTLINE if self._outline else self._levels.get(face(draft.lines[0]), MAX_LEVEL)
+        return _BELOW_OUTLINE if self._outline else self._levels.get(face(draft.lines[0]), _MAX_LEVEL)
 
     def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
         printed = [folded(block.text, ignore_case=True) for block in blocks if block.kind == "heading"]
@@ -131,7 +131,7 @@ class Layout:
                 continue
             last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
             kind = self._kind(line)
-            if kind == "heading" and (is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
+            if kind == "heading" and (is_second_line(line, last) or _abreast(line, lines) > _HEADINGS_ABREAST):
                 kind = "text"
             if last is not None and (runs_on(last, line, kind) or continues(last, line, kind)):
                 if kind == "text" and last.kind == "heading":
@@ -158,7 +158,7 @@ class Layout:
                 faces[face(line)] += 1
         needed = 1 if len(self._pages) < 20 else 3
         order = sorted((face for face in faces if faces[face] >= needed), key=lambda face: (-face[0], not face[1]))
-        return {face: min(rank, MAX_LEVEL) for rank, face in enumerate(order, start=1)}
+        return {face: min(rank, _MAX_LEVEL) for rank, face in enumerate(order, start=1)}
 
     def _joined(self, lines: Sequence[Line]) -> str:
         """Return the lines as one running text, words that were parted at line ends made whole."""
@@ -204,9 +204,9 @@ def _vocabulary(printed: Mapping[str, int]) -> Mapping[str, int]:
 
 def _could_be_heading(line: Line) -> bool:
     words = line.text.split()
-    white = len(words) > 1 and line.right - line.left > HEADING_WIDTH * line.size * len(line.text)
+    white = len(words) > 1 and line.right - line.left > _HEADING_WIDTH * line.size * len(line.text)
     return (
-        len(words) <= HEADING_WORDS
+        len(words) <= _HEADING_WORDS
         and not white
         and not line.text.endswith((".", ",", ";"))
         and len(line.text) > 2

@@ -17,24 +17,24 @@ from tools.language.vocabulary.common_words import ranks
 from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
-LEAST_LETTERS: Final = 10
-MOST_LETTERS: Final = 200
-MOST_PRINTED: Final = 3
+_LEAST_LETTERS: Final = 10
+_MOST_LETTERS: Final = 200
+_MOST_PRINTED: Final = 3
 """A string that is printed more often is a word or a name."""
-LEAST_SEEN: Final = 2
+_LEAST_SEEN: Final = 2
 """Minimum number of times that the document prints a word that English does not have."""
-LEAST_CONTENT: Final = 4
+_LEAST_CONTENT: Final = 4
 """Letters of a part other than a function word; shorter ones occur in any long word, and must be common."""
-OFTEN: Final = 10
-COMMON: Final = 1_000
+_OFTEN: Final = 10
+_COMMON: Final = 1_000
 """How often the document prints a short word, or its rank in English, that makes it common."""
-NEW_WORD: Final = math.log(0.01)
+_NEW_WORD: Final = math.log(0.01)
 """Logarithm of the chance that a string is a word that neither the document nor English has elsewhere."""
-NEW_LETTER: Final = -2.2
-"""Added to ``NEW_WORD`` for each letter; English words have about 2.2 nats a letter."""
+_NEW_LETTER: Final = -2.2
+"""Added to ``_NEW_WORD`` for each letter; English words have about 2.2 nats a letter."""
 GLUED: Final = math.log(0.0001)
 """Logarithm of the chance that a string was printed without its white space."""
-NUMBER: Final = -4.0
+_NUMBER: Final = -4.0
 """Logarithm of the chance that a string is a number; each figure lowers it by one."""
 _LONGEST_WORD: Final = 24
 _DIGITS: Final = re.compile(r"\d+")
@@ -86,19 +86,19 @@ class GluedWords:
         return re.sub(r"\S+", spaced, text)
 
     def _repaired(self, chunk: str) -> str:
-        if len(chunk) < LEAST_LETTERS or chunk in ranks("en") or _ADDRESS.search(chunk):
+        if len(chunk) < _LEAST_LETTERS or chunk in ranks("en") or _ADDRESS.search(chunk):
             return chunk
         return _LETTERS.sub(lambda found: " ".join(self._parts(found[0])), chunk)
 
     def _parts(self, letters: str) -> tuple[str, ...]:
         """Return the words in ``letters``; itself where nothing tells that they are several."""
         whole = (letters,)
-        if not LEAST_LETTERS <= len(letters) <= MOST_LETTERS or self._counts[letters] > MOST_PRINTED:
+        if not _LEAST_LETTERS <= len(letters) <= _MOST_LETTERS or self._counts[letters] > _MOST_PRINTED:
             return whole
         if letters in ranks("en"):
             return whole
         found = self._likeliest(letters)
-        if found is None or found.likelihood + GLUED < NEW_WORD + NEW_LETTER * len(letters):
+        if found is None or found.likelihood + GLUED < _NEW_WORD + _NEW_LETTER * len(letters):
             return whole
         return found.parts if _is_told(found.parts) else whole
 
@@ -117,7 +117,7 @@ class GluedWords:
         """Yield the words that begin at ``start``; a number is taken whole."""
         number = _DIGITS.match(letters, start)
         if number:
-            yield number[0], NUMBER - len(number[0])
+            yield number[0], _NUMBER - len(number[0])
             return
         known, counts = ranks("en"), self._counts
         for end in range(start + 2, min(len(letters), start + _LONGEST_WORD) + 1):
@@ -128,9 +128,9 @@ class GluedWords:
     def _likelihood(self, part: str) -> float | None:
         """Return the logarithm of the word's frequency; None for an unknown word, or a short and rare one."""
         rank, count = ranks("en").get(part), self._counts[part]
-        short = len(part) < LEAST_CONTENT and part not in word_list("stop")
-        seen = count >= (OFTEN if short else LEAST_SEEN) and part.isalpha()
-        if not seen and (rank is None or (short and rank > COMMON)):
+        short = len(part) < _LEAST_CONTENT and part not in word_list("stop")
+        seen = count >= (_OFTEN if short else _LEAST_SEEN) and part.isalpha()
+        if not seen and (rank is None or (short and rank > _COMMON)):
             return None
         general = 1 / (rank * math.log(len(ranks("en")))) if rank else 0.0
         return math.log((general + count / self._total) / 2)
@@ -140,7 +140,7 @@ def _is_told(parts: Sequence[str]) -> bool:
     """Return True where a function word or a number tells the parts from those of a compound."""
     content = [part for part in parts if part not in word_list("stop") and not part.isdigit()]
     if len(parts) == 3:
-        return sum(len(part) >= LEAST_CONTENT for part in content) == 2
+        return sum(len(part) >= _LEAST_CONTENT for part in content) == 2
     return len(parts) > 3 and 0 < len(content) < len(parts)
 
 

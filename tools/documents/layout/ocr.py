@@ -13,10 +13,10 @@ from tools.documents.models import Block
 from tools.documents.pdf.pdf_open import fitting_scale, png
 from tools.language.terms import clean
 
-SCALE = 200 / 72
+_SCALE = 200 / 72
 """200 dots per inch, at which Tesseract reads best for the time it takes."""
-PAGE_SECONDS = 50
-LANGUAGES = "eng"
+_PAGE_SECONDS = 50
+_LANGUAGES = "eng"
 
 
 def tesseract() -> str | None:
@@ -25,14 +25,14 @@ def tesseract() -> str | None:
 
 
 def recognise(page: Any, program: str) -> tuple[Block, ...]:
-    """Return the paragraphs on an open page; none when the program fails or takes longer than ``PAGE_SECONDS``."""
-    picture = png(page.render(scale=fitting_scale(page, SCALE), grayscale=True))
+    """Return the paragraphs on an open page; none when the program fails or takes longer than ``_PAGE_SECONDS``."""
+    picture = png(page.render(scale=fitting_scale(page, _SCALE), grayscale=True))
     try:
         done = subprocess.run(
-            [program, "stdin", "stdout", "-l", LANGUAGES, "--psm", "1"],
+            [program, "stdin", "stdout", "-l", _LANGUAGES, "--psm", "1"],
             input=picture,
             capture_output=True,
-            timeout=PAGE_SECONDS,
+            timeout=_PAGE_SECONDS,
             check=True,
             # More threads make Tesseract slower on one page, and a page is all it gets.
             env=os.environ | {"OMP_THREAD_LIMIT": "1"},

@@ -9,11 +9,11 @@ from tools.language.sentences import is_unfinished
 
 _NUMBERED = re.compile(r"\d+[.)]\s")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
-LEADING = 1.5
+_LEADING = 1.5
 """Maximum distance between lines of one paragraph, in heights of the type."""
-LEAST_BROKEN = 25
+_LEAST_BROKEN = 25
 """Minimum length, in characters, of a line wrapped at the column edge."""
-LONG_WORD = 7.0
+_LONG_WORD = 7.0
 """Maximum width that a wrapped line leaves free, in heights of the type."""
 
 
@@ -51,8 +51,8 @@ def is_second_line(line: Line, last: BlockDraft | None) -> bool:
 def _fills_column(draft: BlockDraft, line: Line) -> bool:
     """Return whether a paragraph ends at the foot of its column, within a sentence, and ``line`` is as wide as it."""
     *others, last = draft.lines
-    width = max(each.right for each in draft.lines) - last.left - LONG_WORD * last.size
-    long = min(len(last.text), len(line.text)) >= LEAST_BROKEN and not _NUMBERED.match(line.text)
+    width = max(each.right for each in draft.lines) - last.left - _LONG_WORD * last.size
+    long = min(len(last.text), len(line.text)) >= _LEAST_BROKEN and not _NUMBERED.match(line.text)
     return len(others) > 1 and long and last.right - last.left > width < line.right - line.left
 
 
@@ -61,9 +61,9 @@ def runs_on(draft: BlockDraft, line: Line, kind: BlockKind) -> bool:
     last = draft.last
     if draft.kind != "heading" or kind != "text" or _is_closed(last.text):
         return False
-    below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
+    below = 0 < last.base - line.base <= _LEADING * line.size and abs(line.size - last.size) < 0.6
     # A line is broken where the next word does not fit; a heading over a list ends anywhere.
-    broken = len(last.text) >= LEAST_BROKEN and last.right > line.right - LONG_WORD * line.size
+    broken = len(last.text) >= _LEAST_BROKEN and last.right > line.right - _LONG_WORD * line.size
     goes_on = is_unfinished(last.text) or line.text[0].islower()
     return goes_on and below and broken and last.left < line.right and line.left < last.right
 

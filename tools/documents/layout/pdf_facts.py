@@ -16,7 +16,7 @@ from tools.language.terms import clean
 from tools.language.vocabulary.common_words import Language, ranks
 from tools.language.word_lists import word_list
 
-LOOKED_AT = 4
+_LOOKED_AT = 4
 """First pages on which a title page and its imprint are."""
 _BETWEEN = 4
 """Words between two lines of a title that are set as text, such as "on the"; more are text."""
@@ -50,7 +50,7 @@ _DOI = re.compile(r"\b(?:https?://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s,;)]+)", re
 def pdf_facts(document: Any, pages: tuple[PageContent, ...]) -> Extraction:
     """Return the facts alone, without pages."""
     fields: dict[str, str] = {key: clean(value) for key, value in document.get_metadata_dict().items()}
-    printed = "\n".join(block.text for page in pages[:LOOKED_AT] for block in page.blocks)[:20_000]
+    printed = "\n".join(block.text for page in pages[:_LOOKED_AT] for block in page.blocks)[:20_000]
     title = fields.get("Title", "")
     told = f"{fields.get('Keywords', '')}\n{printed}"
     doi = _first(_DOI, printed).rstrip(".")

@@ -16,9 +16,9 @@ from tools.errors import SourceRejected
 from tools.language.terms import clean
 
 MAX_PAGES = 5_000
-MAX_CHARACTERS = 40_000_000
+_MAX_CHARACTERS = 40_000_000
 """Maximum of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
-MAX_OUTLINE = 5_000
+_MAX_OUTLINE = 5_000
 
 
 def read_pdf(path: Path, progress: Progress) -> Extraction:
@@ -50,8 +50,8 @@ def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
                 f"Page {index + 1} of the PDF is damaged and cannot be read.", code="file_damaged"
             ) from None
         characters += page.characters
-        if characters > MAX_CHARACTERS:
-            raise SourceRejected(f"The PDF holds more than {MAX_CHARACTERS:,} characters. Split the file.")
+        if characters > _MAX_CHARACTERS:
+            raise SourceRejected(f"The PDF holds more than {_MAX_CHARACTERS:,} characters. Split the file.")
         pages.append(page)
         progress(index + 1, total)
     return pages
@@ -67,7 +67,7 @@ def _outline(document: Any) -> list[OutlineEntry]:
             title = clean(bookmark.get_title())
             if page is not None and title and not title.startswith("_"):
                 entries.append(OutlineEntry(bookmark.level + 1, title, page + 1))
-            if len(entries) == MAX_OUTLINE:
+            if len(entries) == _MAX_OUTLINE:
                 break
     except pdfium.PdfiumError:
         return []

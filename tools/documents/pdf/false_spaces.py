@@ -12,7 +12,7 @@ from statistics import median
 
 from tools.documents.pdf.pdf_text import PageCharacters, TextLine
 
-JOINER = "\u200b"
+_JOINER = "\u200b"
 """Replaces a false space, so that all characters keep their places; ``clean`` drops it."""
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[^\S\r\n]+(?=[^\W\d_])")
 _BEFORE_SIGNS = re.compile(r"(?<=\S)[^\S\r\n]+(?=[,)])|(?<=[^\W\d_])[^\S\r\n]+(?=[/-][^\W\d_])")
@@ -31,14 +31,14 @@ _RAISED = 0.15
 
 
 def with_whole_words(text: str, lines: Sequence[TextLine], characters: PageCharacters) -> str:
-    """Return the text of a page with ``JOINER`` in place of spaces inside words in small capitals."""
+    """Return the text of a page with ``_JOINER`` in place of spaces inside words in small capitals."""
     capitals = [(line.first, line.last + 1) for line in lines if line.words.isupper()]
     if not capitals:
         return text
     spaces = _inside_words(text, capitals, characters)
     spaces += [found.span() for start, end in capitals for found in _BEFORE_SIGNS.finditer(text, start, end)]
     for start, end in spaces:
-        text = text[:start] + JOINER * (end - start) + text[end:]
+        text = text[:start] + _JOINER * (end - start) + text[end:]
     return text
 
 
@@ -65,11 +65,11 @@ def _stands_alone(text: str, at: int) -> bool:
 
 
 def with_raised_numbers(text: str, characters: PageCharacters) -> str:
-    """Return the text of a page with ``JOINER`` for the spaces in and before raised numbers behind sentences."""
+    """Return the text of a page with ``_JOINER`` for the spaces in and before raised numbers behind sentences."""
     found = [match for match in _BEHIND.finditer(text) if _ENDS.search(text[: match.start()][-_REACH:])]
     for match in found:
         if _is_raised(match.start(1), match.start() - 1, characters):
-            text = text[: match.start()] + match[0].replace(" ", JOINER) + text[match.end() :]
+            text = text[: match.start()] + match[0].replace(" ", _JOINER) + text[match.end() :]
     return text
 
 

@@ -22,22 +22,22 @@ from tools.errors import SourceRejected
 from tools.language.sentences import BULLETS
 from tools.language.terms import clean
 
-CELL_GAP = 0.75
+_CELL_GAP = 0.75
 """Maximum space between words of one cell, in heights of the type. A usual space is about 0.2."""
-LEAST_GAP = 6.0
+_LEAST_GAP = 6.0
 """In points: less parts no cells in any type."""
-TOUCHING = 0.1
+_TOUCHING = 0.1
 """Maximum gap inside a word, in heights of the type."""
-BOLD_WEIGHT = 600
+_BOLD_WEIGHT = 600
 LEAST_ROWS = 3
-WIDE_LINE = 0.62
+_WIDE_LINE = 0.62
 """Maximum width of a line without gaps for each character, in heights of the type. Prose takes 0.4 to 0.5."""
-TALLEST_ROW = 200.0
+_TALLEST_ROW = 200.0
 """Points that text rises by at most from the end of one cell to the next; to the next column of prose it rises more."""
-MAX_LEADERS = 8
+_MAX_LEADERS = 8
 """A page with more rows of dots is a list of contents, whose entries are no captions."""
 TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?){0,3}\d", re.MULTILINE)
-MAX_PAGE_CHARACTERS = 200_000
+_MAX_PAGE_CHARACTERS = 200_000
 """A page of prose has 3,000 to 6,000; more than this is no page for reading."""
 _SPACES = re.compile(r"\s+")
 
@@ -95,7 +95,7 @@ def read_page(document: Any, index: int) -> PdfPage:
     """Read page ``index`` (from 0) of an open ``PdfDocument``. Raises ``SourceRejected``."""
     with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
         characters = text_page.count_chars()
-        if characters > MAX_PAGE_CHARACTERS:
+        if characters > _MAX_PAGE_CHARACTERS:
             raise SourceRejected(f"The PDF is no document to read: page {index + 1} holds {characters:,} characters.")
         lines, tabular = _lines(text_page)
         width, height = page.get_size()
@@ -131,7 +131,7 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
 
 def _line(part: TextLine, size: float, characters: PageCharacters) -> Line:
     (left, base), (_, right) = characters.origin(part.first), characters.sides(part.last)
-    bold = min(characters.weight(part.first), characters.weight(part.last)) >= BOLD_WEIGHT
+    bold = min(characters.weight(part.first), characters.weight(part.last)) >= _BOLD_WEIGHT
     return Line(part.words, left, max(left, right), base, size, bold, part.hyphenated)
 
 
@@ -141,7 +141,7 @@ def _cells(text: str, part: TextLine, size: float, characters: PageCharacters) -
     cells: list[Cell] = []
     for space in _SPACES.finditer(text, part.first, part.last):
         (_, before), (after, _) = characters.sides(space.start() - 1), characters.sides(space.end())
-        if after - before > max(LEAST_GAP, size * CELL_GAP):
+        if after - before > max(_LEAST_GAP, size * _CELL_GAP):
             cells.append(Cell(clean(text[first : space.start()]), left, before))
             first, left = space.end(), after
     rest = clean(text[first : part.last + 1]) if cells else part.words
@@ -155,7 +155,7 @@ def _whole_lines(lines: Sequence[Line]) -> list[Line]:
     whole: list[Line] = []
     for line in lines:
         last = whole[-1] if whole else line
-        if whole and abs(last.base - line.base) < 1 and abs(line.left - last.right) < TOUCHING * line.size:
+        if whole and abs(last.base - line.base) < 1 and abs(line.left - last.right) < _TOUCHING * line.size:
             seam = zip(last.cells[-1:], line.cells[:1], strict=False)
             cells = (*last.cells[:-1], *(Cell(a.text + b.text, a.left, b.right) for a, b in seam), *line.cells[1:])
             words = last.text + line.text
@@ -183,13 +183,13 @@ def _sizes(parts: Sequence[TextLine], characters: PageCharacters) -> list[float]
 
 def _has_cells(text: str) -> bool:
     """Return False for a table of contents, and for text with characters beyond the basic plane."""
-    return text.count(". . .") < MAX_LEADERS and utf16_length(text) == len(text)
+    return text.count(". . .") < _MAX_LEADERS and utf16_length(text) == len(text)
 
 
 def _stand_as_rows(lines: Sequence[Line]) -> bool:
     """Return whether some lines are far wider than their words, or beside the line before, as rows are."""
-    beside = sum(-1 < line.base - above.base < TALLEST_ROW for above, line in pairwise(lines))
-    wide = sum(line.right - line.left > WIDE_LINE * (line.size * len(line.text)) for line in lines)
+    beside = sum(-1 < line.base - above.base < _TALLEST_ROW for above, line in pairwise(lines))
+    wide = sum(line.right - line.left > _WIDE_LINE * (line.size * len(line.text)) for line in lines)
     return max(wide, beside) >= LEAST_ROWS
 
 

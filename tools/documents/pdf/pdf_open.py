@@ -10,7 +10,7 @@ from pypdfium2 import raw
 
 from tools.errors import SourceRejected
 
-MAX_PIXELS = 40_000_000
+_MAX_PIXELS = 40_000_000
 """An A4 page at scale 5; larger pages are drawn at a smaller scale."""
 
 
@@ -27,9 +27,9 @@ def open_pdf(path: Path) -> Any:
 
 
 def fitting_scale(page: Any, scale: float) -> float:
-    """Return ``scale``, or less where the page would have more than ``MAX_PIXELS``."""
+    """Return ``scale``, or less where the page would have more than ``_MAX_PIXELS``."""
     width, height = page.get_size()
-    return float(max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5)))
+    return float(max(0.1, min(scale, (_MAX_PIXELS / max(1.0, width * height)) ** 0.5)))
 
 
 def png(bitmap: Any) -> bytes:

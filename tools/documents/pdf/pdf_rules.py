@@ -14,12 +14,12 @@ _THICKEST = 5.0
 _SHORTEST = 15.0
 _SAME = 3.0
 """Points by which the ends of pieces that make one rule lie apart or run into each other, up or across."""
-LEAST_RULES = 3
+_LEAST_RULES = 3
 _ALIKE = 4.5
 """Points by which the ends of a table's rules lie apart."""
 _LEAST_WIDTH = 0.3
 """Minimum width of the rules of a table, as a share of the page's width."""
-MAX_OBJECTS = 5_000
+_MAX_OBJECTS = 5_000
 """A page that draws more is a picture made of lines."""
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def runs(items: Iterable[T], continues: Callable[[list[T], T], bool]) -> Iterato
 
 def _pieces(page: Any) -> list[tuple[float, float, float]]:
     """Return left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
-    if raw.FPDFPage_CountObjects(page) > MAX_OBJECTS:
+    if raw.FPDFPage_CountObjects(page) > _MAX_OBJECTS:
         return []
     found: list[tuple[float, float, float]] = []
     for path in page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=1):
@@ -88,4 +88,4 @@ def stacks(rules: Sequence[Rule], page_width: float) -> list[list[Rule]]:
                 break
         else:
             found.append([rule])
-    return [stack for stack in found if len(stack) >= LEAST_RULES]
+    return [stack for stack in found if len(stack) >= _LEAST_RULES]

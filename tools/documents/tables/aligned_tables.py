@@ -26,7 +26,7 @@ from tools.documents.tables.table_rows import (
     split_header,
 )
 
-LEAST_ROWS = 3
+_LEAST_ROWS = 3
 _LEADING = 2.6
 """Maximum distance between rows of one block, in heights of the type."""
 _ALIGNED = 2.5
@@ -84,7 +84,7 @@ def _runs(lines: Sequence[Line], groups: Iterable[list[int]]) -> Iterator[list[l
 
 def _whole(lines: Sequence[Line], run: list[list[int]]) -> Iterator[list[list[int]]]:
     filled = [at for at, group in enumerate(run) if _is_row(lines, group)]
-    if len(filled) >= LEAST_ROWS:
+    if len(filled) >= _LEAST_ROWS:
         yield run[filled[0] : filled[-1] + 1]
 
 
@@ -104,7 +104,7 @@ def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
     if header and not header[0].bold and not _has_figures(body):
         # Nothing tells the first row from the others.
         header, body = [], rows
-    if len(body) < LEAST_ROWS or not _is_aligned(body, columns):
+    if len(body) < _LEAST_ROWS or not _is_aligned(body, columns):
         return None
     groups = _merged(body, columns)
     found = [joined_cells(group, columns) for group in groups]
@@ -153,7 +153,7 @@ def _is_aligned(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
     words = [sum(len(cell.text.split()) for cell in column) / max(1, len(column)) for column in cells]
     if max(words) > _CELL_WORDS or min(words) > _SHORT_WORDS:
         return False
-    return all(_share_a_line(column) for column in cells if len(column) >= LEAST_ROWS)
+    return all(_share_a_line(column) for column in cells if len(column) >= _LEAST_ROWS)
 
 
 def _share_a_line(cells: Sequence[Cell]) -> bool:

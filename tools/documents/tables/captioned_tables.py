@@ -18,7 +18,7 @@ _END_OF_TABLE = 70.0
 _ABBREVIATIONS = re.compile(r"(?=\S*[A-Z]\S*[A-Z]|.*;)[A-Za-z][\w/]{0,9}(?: or [a-z]{1,4})?, [a-z]")
 """The line that spells out a table's abbreviations: ``DBP, diastolic blood pressure; SBP, ...``."""
 _NOTES = ("source", "note", "abbreviations", "* ", "† ", "‡ ", "adapted from")
-MAX_CAPTION_LINES = 4
+_MAX_CAPTION_LINES = 4
 
 
 class CaptionedTables:
@@ -109,7 +109,7 @@ def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[i
         open_end = number_alone or line.bold or not last.text.endswith(".")
         if goes_on and under and one_cell and open_end and not TABLE_CAPTION.match(line.text):
             caption.append(index)
-            if len(caption) == MAX_CAPTION_LINES:
+            if len(caption) == _MAX_CAPTION_LINES:
                 break
     return caption
 

@@ -19,9 +19,9 @@ from tools.language.sentences import BULLETS
 
 SAME_EDGE = 4.0
 """Points by which a row's cells may begin higher or end lower than its tallest one."""
-LINE_BELOW = 2.2
+_LINE_BELOW = 2.2
 """Maximum distance between the lines of a wrapped cell, in heights of the type."""
-WORD_GAP = 3.0
+_WORD_GAP = 3.0
 """Maximum space between two words of a cell, in heights of the type."""
 _NOTE_MARKS = ("*", "†", "‡")
 """Raised above the line that they belong to, and so perhaps read before it."""
@@ -108,8 +108,8 @@ def _continues(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
     (upper, above), (lower, below) = first, second
     size = max(upper.size, lower.size)
     if upper is lower:
-        return below.left - above.right < WORD_GAP * size
-    return upper.base - lower.base < LINE_BELOW * size and below.left < above.right and above.left < below.right
+        return below.left - above.right < _WORD_GAP * size
+    return upper.base - lower.base < _LINE_BELOW * size and below.left < above.right and above.left < below.right
 
 
 def is_tabular(rows: Sequence[Sequence[str]]) -> bool:

@@ -22,7 +22,7 @@ from tools.drug_database.labels.shared_risks import shared_risks, states
 from tools.drug_database.records.drug_record import DrugRecord, Label, SectionName
 from tools.language.folding import fold_name
 
-SEARCHED: Final[tuple[SectionName, ...]] = (
+_SEARCHED: Final[tuple[SectionName, ...]] = (
     "boxed_warning",
     "contraindications",
     "interactions",
@@ -33,7 +33,7 @@ SEARCHED: Final[tuple[SectionName, ...]] = (
 )
 MOST_QUOTES: Final = 40
 """Maximum number of sentences quoted for a pair."""
-MOST_BY_CLASS: Final = 12
+_MOST_BY_CLASS: Final = 12
 """Maximum number of these sentences that name only a class or enzyme."""
 How = Literal["name", "class", "enzyme", "class member", "shared risk", "own section"]
 _HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "enzyme", "class member", "shared risk")
@@ -85,7 +85,7 @@ def _sentences(record: DrugRecord | None) -> Iterator[tuple[Label, SectionName, 
     """Yield every sentence of the searched sections of all labels, each wording once."""
     seen: set[str] = set()
     for label in record.labels if record else ():
-        for section in SEARCHED:
+        for section in _SEARCHED:
             for sentence in label.sections.get(section, ()):
                 if fold_name(sentence) not in seen:
                     seen.add(fold_name(sentence))
@@ -139,7 +139,7 @@ def _limited(found: Sequence[Statement]) -> list[Statement]:
     """Return the most severe statements, within the limits for a pair."""
     is_named = any(one.how == "name" for one in found)
     ranked = sorted((one._replace(yields=is_named and one.how == "enzyme") for one in found), key=_order)
-    by_class = [one for one in ranked if one.how != "name"][:MOST_BY_CLASS]
+    by_class = [one for one in ranked if one.how != "name"][:_MOST_BY_CLASS]
     by_name = [one for one in ranked if one.how == "name"][: MOST_QUOTES - len(by_class)]
     return sorted([*by_name, *by_class], key=_order)
 
@@ -149,7 +149,7 @@ def _order(statement: Statement) -> tuple[bool, int, int, int]:
         statement.yields,
         SEVERITIES.index(statement.severity),
         _HOW_ORDER.index(statement.how),
-        SEARCHED.index(statement.section),
+        _SEARCHED.index(statement.section),
     )
 
 

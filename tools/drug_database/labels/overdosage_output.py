@@ -13,7 +13,7 @@ from tools.types import Passage, Phrase, ToolResult
 
 ABOVE: Final = "above_labelled_doses"
 """Key of the result that is true if the question states an amount far above the labelled doses."""
-SECTION: Final[SectionName] = "overdosage"
+_SECTION: Final[SectionName] = "overdosage"
 _DEFAULT: Final = "en"
 _TREATMENT: Final[SectionName] = "dosage"
 _HYPERSENSITIVITY: Final[tuple[SectionName, ...]] = ("boxed_warning", "contraindications", "warnings")
@@ -59,7 +59,7 @@ class Treatments:
         be asked for, except that a medicine without an Overdosage section may be one named by another's section.
         """
         asked = record.key in self._asked
-        if self._is_spoken_of(record) and (asked or not _said(record, SECTION)):
+        if self._is_spoken_of(record) and (asked or not _said(record, _SECTION)):
             return True
         told = self._taken is not None and record.key not in self._taken
         taken = told or any(one.key not in self._asked for one in self._records if one.key != record.key)
@@ -76,7 +76,7 @@ class Treatments:
         """Return whether the Overdosage section of another medicine of the question names ``record``."""
         name = re.compile(rf"\b{re.escape(record.generic_name)}\b", re.IGNORECASE)
         others = (one for one in self._records if one.key != record.key)
-        return any(name.search(text) for other in others for text in _said(other, SECTION))
+        return any(name.search(text) for other in others for text in _said(other, _SECTION))
 
     def _shares(self, record: DrugRecord, emergency: re.Pattern[str]) -> bool:
         """Return whether an indication that speaks of ``emergency`` shares a word with the question."""
@@ -87,7 +87,7 @@ class Treatments:
 
 def has_section(record: DrugRecord) -> bool:
     """Return whether a label of ``record`` has an Overdosage section."""
-    return bool(_said(record, SECTION))
+    return bool(_said(record, _SECTION))
 
 
 def note(kind: Literal["unnamed", "no_section", "self_harm"], language: str, name: str = "") -> JsonValue:
@@ -116,12 +116,12 @@ def overdosage_result(
         found.pairs.append(note("unnamed", language))
     wordings: set[str] = set()
     for record in told:
-        wording = "\n".join(_said(record, SECTION)).lower().replace(record.generic_name.lower(), "{}")
+        wording = "\n".join(_said(record, _SECTION)).lower().replace(record.generic_name.lower(), "{}")
         if record.key in members and wording in wordings:
             continue
         wordings.add(wording)
         treats = treatments.holds(record)
-        if (treats or not treatments.reacted) and not found.add(record, [_TREATMENT if treats else SECTION]):
+        if (treats or not treatments.reacted) and not found.add(record, [_TREATMENT if treats else _SECTION]):
             found.pairs.append(note("no_section", language, record.generic_name))
     return found.result()
 
@@ -136,7 +136,7 @@ def hypersensitivity_result(question: str, records: Sequence[DrugRecord], treatm
         if treatments.holds(record):
             found.add(record, [_TREATMENT])
         elif any(_indications(record, _REACTIONS)):
-            found.add(record, [SECTION])
+            found.add(record, [_SECTION])
         elif not treatments.reacted:
             found.add(record, _HYPERSENSITIVITY, _ALLERGIC)
     return found.result()

@@ -27,7 +27,7 @@ _NOT_THE_NAME = (
     "No medicine of exactly that name is in the drug database: ask which one is meant before quoting a label."
 )
 _KNOWN = frozenset({"exact", "brand", "synonym", "code"})
-UNDATED = "label date not given"
+_UNDATED = "label date not given"
 """The version in a reference to a source without a date."""
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
@@ -144,7 +144,7 @@ def _passage(  # noqa: PLR0917
         text=text,
         title=source.title if source else f"Drug database: {record.generic_name}",
         issuer=source.publisher if source else "",
-        version=(source.date or (UNDATED if part else "")) if source else "",
+        version=(source.date or (_UNDATED if part else "")) if source else "",
         section=section,
         url=(source.url or None) if source else None,
         score=score,

@@ -17,7 +17,7 @@ LARGEST: Final = 4 * 1024**3
 """Bytes that one unpacked file may have."""
 _RATIO: Final = 200
 """Text of this kind shrinks about tenfold; past this ratio a zip is a bomb."""
-LONGEST_LINE: Final = 1_000_000
+_LONGEST_LINE: Final = 1_000_000
 """Bytes; a longer line is no row of any of these formats."""
 _NO_ZIP_DATE: Final = 1980
 """The year that zip tools write for a member without a date."""
@@ -114,7 +114,7 @@ def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
     character. A line over 1 MB is cut there; the rest of it follows as a line that no format accepts.
     """
     number = 0
-    while raw := stream.readline(LONGEST_LINE):
+    while raw := stream.readline(_LONGEST_LINE):
         number += 1
         text = decode(raw).rstrip("\r\n")
         if text.strip():

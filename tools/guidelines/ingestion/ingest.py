@@ -19,7 +19,7 @@ from tools.guidelines.search.retrieval import IndexedPassage, Retriever
 from tools.guidelines.storage.catalog import document_of, passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
 
-SUFFIXES = {
+_SUFFIXES = {
     ".pdf": ".pdf",
     ".md": ".md",
     ".markdown": ".md",
@@ -29,7 +29,7 @@ SUFFIXES = {
     ".txt": ".txt",
 }
 """Suffixes of files that are ingested, with the one that stands for the format."""
-MAX_FILE_BYTES = 200_000_000
+_MAX_FILE_BYTES = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def check_source(path: Path) -> SourceFile:
         size = path.stat().st_size
         if size == 0:
             raise SourceRejected(f"{path.name} is empty (0 bytes).", code="file_empty")
-        if size > MAX_FILE_BYTES:
-            allowed = MAX_FILE_BYTES // 1_000_000
+        if size > _MAX_FILE_BYTES:
+            allowed = _MAX_FILE_BYTES // 1_000_000
             raise SourceRejected(
                 f"{path.name} has {size / 1e6:,.0f} MB; a guideline may have {allowed} MB.",
                 code="file_too_large",
@@ -98,7 +98,7 @@ def check_source(path: Path) -> SourceFile:
 
 def _suffix(path: Path, start: bytes) -> str:
     given = path.suffix.lower()
-    suffix = SUFFIXES.get(given)
+    suffix = _SUFFIXES.get(given)
     if suffix is None:
         raise SourceRejected(f"{path.name}: guidelines are read from PDF, Markdown, HTML, DOCX and text files.")
     looks_like = ".pdf" if b"%PDF-" in start[:1024] else ".docx" if start.startswith(b"PK\x03\x04") else "text"
@@ -112,7 +112,7 @@ def files_under(folder: Path) -> list[Path]:
     """Return the files with known suffixes under ``folder``, sorted. Raises ``SourceRejected``."""
     if not folder.is_dir():
         raise SourceRejected(f"{folder.name} is no folder.")
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_symlink())
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and not path.is_symlink())
     return sorted(
         path
         for path in found

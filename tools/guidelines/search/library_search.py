@@ -22,9 +22,9 @@ from tools.language.quotable_units import term_set, units
 from tools.language.vocabulary.misspellings import with_corrections
 from tools.types import Passage
 
-STRONG_FROM = 0.56
+_STRONG_FROM = 0.56
 """Share of the question's weight; 97 % of 101 patients' questions that a library does not cover stay below it."""
-KEPT_TERMS = 20_000
+_KEPT_TERMS = 20_000
 """Number of passages whose terms are cached; with 200 terms each, they need about 35 MB."""
 _KEPT_DOCUMENTS = 500
 """Number of documents whose abbreviations are cached."""
@@ -32,7 +32,7 @@ _TELLING = 6
 """Number of best passages. A question word in one of them counts as a word of the subject."""
 _RARE = 0.93
 """Rareness in ordinary language from which a word may name the subject of a question."""
-MAX_ROWS = 2
+_MAX_ROWS = 2
 """Maximum number of table rows per page in a result, since the page's own passage has the whole table."""
 
 
@@ -43,7 +43,7 @@ class LibrarySearch:
         self._catalogs = catalogs
         self._retriever = retriever
         # A version's passages never change, so their terms can be kept.
-        self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
+        self._terms_of = lru_cache(_KEPT_TERMS)(self._read_terms)
         self._abbreviations_of = lru_cache(_KEPT_DOCUMENTS)(self._read_abbreviations)
 
     def search(
@@ -64,7 +64,7 @@ class LibrarySearch:
         asked = dict.fromkeys(telling(found.question, held, expansion))
         terms = _question_terms(question, asked, snapshot, expansion, self._explained(passages))
         best = max((_most_held(terms, passage) for passage in passages), default=0.0)
-        strong = best >= STRONG_FROM * sum(term.weight for term in terms)
+        strong = best >= _STRONG_FROM * sum(term.weight for term in terms)
         match: Match = "none" if not best else "strong" if strong else "weak"
         return GuidelineSearchResult(passages=passages, match=match, terms=terms, expansion=expansion)
 
@@ -79,7 +79,7 @@ class LibrarySearch:
                 continue
             if stored.kind == "table_row":
                 rows[parsed[0].document, stored.page] += 1
-                if rows[parsed[0].document, stored.page] > MAX_ROWS:
+                if rows[parsed[0].document, stored.page] > _MAX_ROWS:
                     continue
             yield as_passage(parsed[0], version, stored, candidate.score)
 

@@ -12,10 +12,10 @@ from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import PassageCollection, SearchField
 
 COLLECTION = "clinical_guidelines"
-K1 = 1.2
+_K1 = 1.2
 B = 0.75
 """Chosen over 0.4, which is not better on BioASQ-mini and finds far fewer table rows, which are short passages."""
-USUAL_TERMS = 120
+_USUAL_TERMS = 120
 """Mean passage length for BM25. It is fixed, so that adding a guideline does not change the rows of others. 120 is the
 best of 80, 120, 180 and the true mean on BioASQ-mini and on questions about pages."""
 
@@ -43,8 +43,8 @@ def vector_index(connection: MilvusConnection, name: str, dimension: int) -> Pas
 
 def passage_weights(terms: Sequence[str]) -> dict[int, float]:
     """Return the passage's factor of BM25 (Robertson and Zaragoza, 2009) for each term, by the term's dimension."""
-    share = K1 * (1 - B + B * len(terms) / USUAL_TERMS)
-    weights = {dimension_of(term): count * (K1 + 1) / (count + share) for term, count in Counter(terms).items()}
+    share = _K1 * (1 - B + B * len(terms) / _USUAL_TERMS)
+    weights = {dimension_of(term): count * (_K1 + 1) / (count + share) for term, count in Counter(terms).items()}
     return weights or {0: 0.0001}
 
 

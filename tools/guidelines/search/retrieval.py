@@ -20,19 +20,19 @@ from tools.language.terms import Weight, terms
 from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import Hit, PassageCollection, PassageRow
 
-EMBED_AT_ONCE = 64
-CANDIDATES = 50
+_EMBED_AT_ONCE = 64
+_CANDIDATES = 50
 """Number of passages from each search that are ranked."""
-DENSE_SHARE = 0.5
+_DENSE_SHARE = 0.5
 """Weight of the dense score; the term score has the rest. Both are scaled to 0..1 (BioASQ-mini and PubMedQA)."""
-PROXIMITY = 0.3
-"""Weight of term proximity, the share of the question in a window of ``WINDOW`` terms, added to the scaled score."""
-WINDOW = 25
+_PROXIMITY = 0.3
+"""Weight of term proximity, the share of the question in a window of ``_WINDOW`` terms, added to the scaled score."""
+_WINDOW = 25
 """Number of terms without stop words: about two sentences."""
 logger = logging.getLogger(__name__)
-SAME = 0.8
+_SAME = 0.8
 """Factor for the weight of a synonym in a search; each of the n words of a phrase has 1/√n of it."""
-RELATED = 0.25
+_RELATED = 0.25
 """Factor for the weight of a class of an asked medicine, and of a member of an asked class."""
 
 
@@ -88,11 +88,11 @@ class Retriever:
         def lowered(term: str) -> float:
             return ranking(term) * shares.get(term, 1.0)
 
-        by_terms = self.terms.search(question_weights(searched, lowered), versions, CANDIDATES)
+        by_terms = self.terms.search(question_weights(searched, lowered), versions, _CANDIDATES)
         by_vector = self._by_vector(_in_other_words(question, expansion), versions)
         raised = [
-            replace(each, score=each.score + PROXIMITY * term_proximity(searched, terms_of(each.id), lowered))
-            for each in fuse(by_terms, by_vector)[:CANDIDATES]
+            replace(each, score=each.score + _PROXIMITY * term_proximity(searched, terms_of(each.id), lowered))
+            for each in fuse(by_terms, by_vector)[:_CANDIDATES]
         ]
         return Retrieved(wanted, tuple(sorted(raised, key=lambda hit: -hit.score)))
 
@@ -102,7 +102,7 @@ class Retriever:
             return []
         try:
             index = self.vectors
-            return index.search(self.embedder.embed([question])[0], versions, CANDIDATES) if index else []
+            return index.search(self.embedder.embed([question])[0], versions, _CANDIDATES) if index else []
         except ToolUnavailable as error:
             if not self._warned:
                 logger.warning("Searching guidelines by terms alone: %s", error)
@@ -122,8 +122,8 @@ class Retriever:
     ) -> None:
         """Write the rows of a version, vectors first because they take longest."""
         if self.embedder is not None and self.vectors is not None:
-            for at in range(0, len(passages), EMBED_AT_ONCE):
-                part = passages[at : at + EMBED_AT_ONCE]
+            for at in range(0, len(passages), _EMBED_AT_ONCE):
+                part = passages[at : at + _EMBED_AT_ONCE]
                 made = self.embedder.embed([passage.text for passage in part])
                 self.vectors.add([PassageRow(one.id, version, vector) for one, vector in zip(part, made, strict=True)])
                 report("embedding", at + len(part), len(passages))
@@ -164,8 +164,8 @@ def _shares(expansion: QueryExpansion, asked: Sequence[str]) -> dict[str, float]
     """
     shares: dict[str, float] = {}
     for one in expansion.expansions:
-        same = ((term, SAME / len(phrase) ** 0.5) for phrase in map(terms, one.same) for term in phrase)
-        related = ((term, RELATED) for word in one.related for term in terms(word))
+        same = ((term, _SAME / len(phrase) ** 0.5) for phrase in map(terms, one.same) for term in phrase)
+        related = ((term, _RELATED) for word in one.related for term in terms(word))
         for term, share in (*same, *related):
             shares[term] = max(share, shares.get(term, 0.0))
     return {term: share for term, share in shares.items() if term not in asked}
@@ -184,7 +184,7 @@ def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Hit]:
         return [Hit(hit.id, hit.score / top) for hit in by_terms]
     bm25, cosine = _scaled(by_terms), _scaled(by_vector)
     fused = [
-        Hit(key, (1 - DENSE_SHARE) * bm25.get(key, 0.0) + DENSE_SHARE * cosine.get(key, 0.0))
+        Hit(key, (1 - _DENSE_SHARE) * bm25.get(key, 0.0) + _DENSE_SHARE * cosine.get(key, 0.0))
         for key in {**bm25, **cosine}
     ]
     return sorted(fused, key=lambda hit: -hit.score)
@@ -196,14 +196,14 @@ def _scaled(hits: Sequence[Hit]) -> dict[str, float]:
 
 
 def term_proximity(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
-    """Return term proximity: the largest share (0 to 1) of the question's weight in ``WINDOW`` successive terms."""
+    """Return term proximity: the largest share (0 to 1) of the question's weight in ``_WINDOW`` successive terms."""
     wanted = {term: weight(term) for term in question}
     total = sum(wanted.values())
     if not total:
         return 0.0
     places = [at for at, term in enumerate(passage) if term in wanted]
     windows = (
-        {passage[place] for place in places[first : bisect_left(places, at + WINDOW)]}
+        {passage[place] for place in places[first : bisect_left(places, at + _WINDOW)]}
         for first, at in enumerate(places)
     )
     return max((fsum(wanted[term] for term in window) for window in windows), default=0.0) / total

@@ -15,9 +15,9 @@ from tools.language.terms import terms
 from tools.language.vocabulary.clinical_vocabulary import english_words, is_known_word
 from tools.language.vocabulary.common_words import ranks
 
-SHORTEST = 6
+_SHORTEST = 6
 """Minimum length; a shorter word with a wrong letter may be another word."""
-_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+_WORD = re.compile(rf"[^\W\d_]{{{_SHORTEST},}}")
 
 
 def with_corrections(question: str, expansion: QueryExpansion, held: Container[str]) -> QueryExpansion:
@@ -52,4 +52,4 @@ def _unlikely(word: str) -> tuple[bool, float]:
 def _words(letter: str) -> tuple[str, ...]:
     """Return the words that begin with ``letter``. The first letter is seldom wrong."""
     known = {*english_words(), *ranks("en")}
-    return tuple(sorted(word for word in known if word[0] == letter and len(word) >= SHORTEST - 1))
+    return tuple(sorted(word for word in known if word[0] == letter and len(word) >= _SHORTEST - 1))
