@@ -22,7 +22,7 @@ from tools.documents.page_words import is_on_page, page_texts
 from tools.documents.row_places import row_is_on_page
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
-from tools.language.figures import fold_figures
+from tools.language.measurement_units import fold_figures
 from tools.types import Frozen, Passage
 
 Kind = Literal[

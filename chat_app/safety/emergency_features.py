@@ -13,8 +13,9 @@ from typing import Final
 
 from tools.drug_database.names.foreign_names import international_key, international_keys
 from tools.drug_database.names.overdosage_wording import may_be_one_dose, tells_of_taking
-from tools.language.figures import LATIN_COUNTS, UNITS
+from tools.language.figures import LATIN_COUNTS
 from tools.language.folding import fold_name
+from tools.language.measurement_units import UNITS
 from tools.language.vocabulary.patient_values import critical_values
 
 DATA: Final = Path(__file__).parent / "data"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.strategies import sequences
-from tools.language.figures import UNITS
 from tools.language.folding import fold, folded
+from tools.language.measurement_units import UNITS
 from tools.language.quotes import cuts_word, find_span, marked_segments, quotes_in
 from tools.language.sentences import sentence_spans, sentences
 from tools.language.word_lists import word_list

@@ -14,7 +14,7 @@ from chat_app.interface.rendering.tool_steps import finished_name, step_content
 from tools.calculators import calculator_tools, wording
 from tools.calculators.calculator_tools import label_of
 from tools.function_tool import FunctionTool
-from tools.language.figures import UNITS
+from tools.language.measurement_units import UNITS
 from tools.types import Function, FunctionOutput
 
 FOLDER = Path(wording.__file__).parent

@@ -16,8 +16,8 @@ from tools.drug_database.names.query_words import parse_query
 from tools.drug_database.names.resolve import interpret
 from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
 from tools.drug_database.records.shipped_data import shipped
-from tools.language.figures import UNITS
 from tools.language.folding import fold_name
+from tools.language.measurement_units import UNITS
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
 INDEX = NameIndex(

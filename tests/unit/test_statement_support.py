@@ -9,8 +9,9 @@ from chat_app.agent.statements.polarity import reverses
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
 from tools.calculators import calculator_tools
-from tools.language.figures import UNITS, Figure, figures, rates
+from tools.language.figures import Figure, figures, rates
 from tools.language.inn_stems import has_drug_stem
+from tools.language.measurement_units import UNITS
 from tools.types import Passage
 
 TEXT = (

@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import product, zip_longest
+from itertools import zip_longest
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
-from tools.language.word_lists import word_entries
+from tools.language.measurement_units import UNITS, any_spelling, fold_figures, units_of
 
 DECIMAL: Final = r"\d+(?:\.\d+)?"
 _NUMBERS: Final = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -23,41 +23,6 @@ _TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 """Times a day by the Latin abbreviations of prescriptions."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
-_THOUSANDS: Final = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
-
-
-def fold_figures(text: str) -> str:
-    """Return ``text`` in lower case with one micro sign, plain spaces, and thousands without commas."""
-    return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
-
-
-_SPELLINGS: Final[dict[str, list[str]]] = {}
-_SHORT: Final[dict[str, list[str]]] = {
-    "mg/dl": ["mg%", "mg/100 ml", "mg/100ml"],
-    "g/dl": ["g%"],
-    "µmol/l": ["µmol", "umol"],
-    "mmol/l": ["mmol", "meq"],
-}
-"""Spellings of a concentration without its volume, or with another one."""
-UNITS: Final[dict[str, tuple[str, float]]] = {}
-"""Each spelling with its kind and its factor."""
-for kind, units in word_entries("units").items():
-    for unit in units.split("; "):
-        names, _, factor = unit.partition("=")
-        _SPELLINGS[names.partition("|")[0]] = fold_figures(names).split("|")
-        UNITS.update(dict.fromkeys(fold_figures(names).split("|"), (kind, float(factor))))
-
-
-def spellings(unit: str) -> list[str]:
-    """Return the spellings of ``unit``; a unit that is not in the table has only its name."""
-    above, _, below = unit.partition("/")
-    parts = (spellings(above), ("/", " per ", " pro "), spellings(below)) if below else ((unit,),)
-    return _SPELLINGS.get(unit) or ["".join(part) for part in product(*parts)] + _SHORT.get(unit, [])
-
-
-def any_spelling(names: Iterable[str]) -> str:
-    """Return a pattern for any of the spellings ``names``, the longest first."""
-    return "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
 
 
 def with_decimal_points(text: str) -> str:
@@ -174,11 +139,6 @@ def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure],
         if not any(start <= match.start("number") < end for start, end in often)
     ]
     return tuple(_ranged(folded, sorted(found)))
-
-
-def units_of(*kinds: str) -> str:
-    """Return a pattern for the units of ``kinds``, or for all units if none are given."""
-    return any_spelling(name for name, (kind, _) in UNITS.items() if not kinds or kind in kinds)
 
 
 _AMOUNT: Final = re.compile(

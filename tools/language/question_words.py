@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import Final
 
-from tools.language.figures import UNITS
 from tools.language.folding import without_accents
+from tools.language.measurement_units import UNITS
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.terms import Weight, terms
 from tools.language.vocabulary.common_words import ranks, rareness

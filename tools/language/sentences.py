@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tools.language.figures import UNITS
+from tools.language.measurement_units import UNITS
 from tools.language.vocabulary.clinical_vocabulary import ends_sentences
 from tools.language.word_lists import word_list
 

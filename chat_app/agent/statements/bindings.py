@@ -13,7 +13,8 @@ from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.cited_sources import AlignedStatement, SourceUnit
-from tools.language.figures import LESS, MORE, UNITS, fold_figures, joins, placed_figures, placed_rates
+from tools.language.figures import LESS, MORE, joins, placed_figures, placed_rates
+from tools.language.measurement_units import UNITS, fold_figures
 from tools.language.terms import term
 from tools.language.word_lists import word_list
 

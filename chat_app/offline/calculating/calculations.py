@@ -20,7 +20,7 @@ from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
-from tools.language.figures import fold_figures
+from tools.language.measurement_units import fold_figures
 from tools.language.named_lists import any_of, listed
 
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")

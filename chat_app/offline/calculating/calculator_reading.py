@@ -30,7 +30,7 @@ from chat_app.offline.schema_filling.schemas import part_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
-from tools.language.figures import UNITS
+from tools.language.measurement_units import UNITS
 from tools.language.named_lists import any_of, listed
 
 Span = tuple[int, int]

@@ -13,7 +13,8 @@ from chat_app.offline.calculating.relatives import OF_RELATIVE, RELATIVE
 from chat_app.offline.wire.errors import Json
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases as known_aliases
-from tools.language.figures import UNITS, fold_figures, placed_figures, placed_rates
+from tools.language.figures import placed_figures, placed_rates
+from tools.language.measurement_units import UNITS, fold_figures
 from tools.language.named_lists import any_of, listed
 from tools.language.word_lists import word_entries
 

@@ -7,17 +7,9 @@ from typing import Final, NamedTuple
 from chat_app.offline.calculating.prescribed_doses import with_rates
 from chat_app.offline.calculating.relatives import without_relatives
 from chat_app.offline.wire.errors import Json
-from tools.language.figures import (
-    DECIMAL,
-    UNITS,
-    any_spelling,
-    placed_figures,
-    placed_rates,
-    spellings,
-    units_of,
-    with_decimal_points,
-)
+from tools.language.figures import DECIMAL, placed_figures, placed_rates, with_decimal_points
 from tools.language.folding import fold_phrase
+from tools.language.measurement_units import UNITS, any_spelling, spellings, units_of
 from tools.language.named_lists import any_of
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES
 from tools.language.vocabulary.common_words import is_function_word

@@ -15,8 +15,8 @@ from tools.drug_database.names.name_resolution import known_name
 from tools.drug_database.names.not_taken import without_allergens
 from tools.drug_database.names.overdosage_wording import exposure_clauses
 from tools.drug_database.names.query_words import CONTEXT
-from tools.language.figures import UNITS
 from tools.language.folding import fold_name
+from tools.language.measurement_units import UNITS
 from tools.language.terms import term, terms
 from tools.language.vocabulary.absence import absence
 from tools.language.vocabulary.clinical_vocabulary import is_known_word

@@ -6,15 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.records.drug_record import DOSE_SECTIONS, DrugRecord
-from tools.language.figures import (
-    UNITS,
-    figures,
-    fold_figures,
-    placed_figures,
-    placed_rates,
-    spellings,
-    with_decimal_points,
-)
+from tools.language.figures import figures, placed_figures, placed_rates, with_decimal_points
+from tools.language.measurement_units import UNITS, fold_figures, spellings
 from tools.language.sentences import sentences
 
 _KINDS: Final = frozenset({"mass", "activity"})

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import aliases, is_known_word
 from tools.drug_database.records.shipped_data import shipped_json
-from tools.language.figures import COUNTS, UNITS, fold_figures, rates, units_of, with_decimal_points
+from tools.language.figures import COUNTS, rates, with_decimal_points
+from tools.language.measurement_units import UNITS, fold_figures, units_of
 from tools.language.word_lists import word_list
 
 _WORDS: Final[dict[str, list[str]]] = shipped_json("overdosage_words.json")

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import is_known_word
 from tools.drug_database.records.shipped_data import shipped_words
-from tools.language.figures import DECIMAL, UNITS, units_of
+from tools.language.figures import DECIMAL
 from tools.language.folding import fold_name
+from tools.language.measurement_units import UNITS, units_of
 from tools.language.vocabulary.text_language import with_spanish_and
 
 LONGEST: Final = 300

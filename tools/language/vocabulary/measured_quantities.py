@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tools.language.figures import ABOVE, BELOW, DECIMAL, LESS, MORE, any_spelling, spellings, units_of
+from tools.language.figures import ABOVE, BELOW, DECIMAL, LESS, MORE
+from tools.language.measurement_units import any_spelling, spellings, units_of
 
 _OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
 NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"

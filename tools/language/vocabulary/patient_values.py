@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from tools.language.figures import ABOVE, BELOW, COUNTS, fold_figures, with_decimal_points
+from tools.language.figures import ABOVE, BELOW, COUNTS, with_decimal_points
+from tools.language.measurement_units import fold_figures
 from tools.language.vocabulary.measured_quantities import JOINED, NUMBER, QUANTITIES, MeasuredQuantity, Range, Value
 from tools.language.vocabulary.unmarked_ages import unmarked_ages
 

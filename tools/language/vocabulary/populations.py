@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from typing import Final, Literal
 
-from tools.language.figures import units_of
+from tools.language.measurement_units import units_of
 from tools.language.vocabulary.patient_values import patient_age
 
 Population = Literal["children", "infants", "adolescents", "older patients", "pregnancy", "breastfeeding"]

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tools.language.figures import UNITS, any_spelling
+from tools.language.measurement_units import UNITS, any_spelling
 from tools.language.vocabulary.clinical_vocabulary import (
     FOREIGN_LANGUAGES,
     abbreviation_meanings,
