@@ -1,7 +1,7 @@
-"""Abbreviations that a document explains, so that a question in full words finds passages that use the short form.
+"""Finds the abbreviations that a document explains, so that a question in full words finds their passages.
 
-Guidelines write "angiotensin converting enzyme inhibitors (ACEIs)" once and "ACEIs" ever after. What a document
-explains is put into the index in both forms; the words that are shown and cited stay as they are.
+Guidelines write "angiotensin converting enzyme inhibitors (ACEIs)" once and "ACEIs" from then on. The index has both
+forms; the words that are shown and cited stay as they are.
 """
 
 import re
@@ -41,7 +41,7 @@ def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
 
 def _words_before(text: str, end: int) -> list[str]:
     """Return the last words of ``text`` up to ``end``, back to the first sign between them."""
-    # Looked for from the bracket backwards: brackets are few, and each letter of a text may begin seven words.
+    # Searching backwards from the few brackets is faster than trying seven words from each letter of the text.
     words: list[str] = []
     for printed in reversed(text[max(0, end - _REACH) : end].split()[-_MOST_WORDS:]):
         word = _LAST_WORD.search(printed)
@@ -88,7 +88,7 @@ class Expander:
     """Adds to the terms of a passage the other form of each abbreviation in it."""
 
     def __init__(self, explained: dict[str, str]) -> None:
-        """Take the abbreviations that a document explains; they override the common ones."""
+        """Index the abbreviations that a document explains, which override the common ones."""
         self._full: dict[str, list[str]] = {}
         self._short: dict[str, list[tuple[list[str], str]]] = {}
         for short, words in (word_entries("clinical_abbreviations") | explained).items():

@@ -17,7 +17,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 _CONTROLS = (f"{_W}sdt", f"{_W}sdtContent", f"{_W}customXml")
-"""Elements around paragraphs, rows or cells."""
+"""Containers of paragraphs, rows or cells."""
 _GALLERY = f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery"
 _HEADING_STYLE = re.compile(r"(?:heading|berschrift|titre)\s?(\d)", re.IGNORECASE)
 
@@ -63,7 +63,7 @@ def _blocks(root: Element) -> list[Block]:
 
 
 def _parts(element: Element) -> Iterator[Element]:
-    """Yield the children of ``element``, those of content controls too, without a table of contents."""
+    """Yield the children of ``element`` and of its content controls, without a table of contents."""
     for child in element:
         if child.tag not in _CONTROLS:
             yield child

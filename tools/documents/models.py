@@ -13,7 +13,7 @@ READER = 14
 _JOINTS: Final = frozenset({"", "and", "or", "and/or", "und", "oder", "und/oder", "y", "o", "y/o"})
 """Words between two columns, which some tables put into a column of their own."""
 Progress = Callable[[int, int], None]
-"""Called with how many of how many pages were read."""
+"""Callback for the number of pages read and the number of all pages."""
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
 PassageKind = Literal["text", "table_row", "reference"]
 """A ``reference`` passage (a list of literature or of contents) is kept and never searched: it answers nothing."""
@@ -50,7 +50,7 @@ class TableRows(Frozen):
 
     @property
     def text(self) -> str:
-        """The caption, header and rows, a line each, cells parted by tabs."""
+        """The caption, header and rows, a line each, with tabs between the cells."""
         return "\n".join(filter(None, (self.caption, *map(row_text, (self.header, *self.rows)))))
 
 
@@ -79,7 +79,7 @@ class Block(Frozen):
 
     kind: BlockKind
     text: str
-    """The words as they are, white space and line-end hyphens mended."""
+    """The words as printed, with white space and line-end hyphens repaired."""
     level: int = 0
     """Level of a heading, from 1 for the outermost."""
     body: bool = True
@@ -127,12 +127,12 @@ class Extraction(DocumentFacts):
 
 
 class StoredPassage(Frozen):
-    """A passage as kept on disk, without what its document says for all of them."""
+    """A passage as stored on disk, without the facts of its document."""
 
     number: int
     text: str
     section: str = ""
-    """Of its beginning; ``further_sections`` tell where others begin below it."""
+    """The section at its beginning; ``further_sections`` begin below it."""
     further_sections: tuple[SectionStart, ...] = ()
     page: int = Field(ge=1)
     label: str | None = None
@@ -140,5 +140,5 @@ class StoredPassage(Frozen):
 
     @property
     def with_section(self) -> str:
-        """The words with the headings that they are under: what an embedder reads."""
+        """The words below their headings, as an embedder gets them."""
         return f"{self.section}\n{self.text}".strip()

@@ -18,7 +18,7 @@ from tools.language.sentences import Span
 _YELLOW = (255, 232, 92)
 """Each channel is multiplied with the page's, so that the words stay as they are printed."""
 _MIN_MATCH = 24
-"""Letters and signs: a shorter beginning or end of a quote says too little to be marked for the whole."""
+"""Minimum number of characters of a quote's beginning or end that is marked instead of the whole."""
 
 
 def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> PageImage:
@@ -43,9 +43,9 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
 def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, float, float, float]]:
     """Return the boxes of ``quotes``: (left, bottom, right, top) in points; empty if they are missing.
 
-    White space, hyphens and case are ignored, and what two quotes share is there once. Of a quote that runs over the
-    page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells,
-    where they are beside each other.
+    White space, hyphens and case are ignored. Overlapping quotes have common boxes. A quote that spans two pages has
+    the boxes of its part on this page. A table's row, which may be drawn in any order, has boxes for its cells if they
+    are beside each other.
     """
     with closing(page.get_textpage()) as text_page:
         places: list[tuple[float, float, float, float]] = []
@@ -56,7 +56,7 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
+    """Return the spans in order, overlapping ones joined: a word that is marked twice would be hard to read."""
     overlapping = runs(sorted(spans), lambda run, span: span.start < max(end for _, end in run))
     return [Span(run[0].start, max(end for _, end in run)) for run in overlapping]
 

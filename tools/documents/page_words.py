@@ -1,7 +1,7 @@
-"""The words of each page, read straight from the original file: what evaluations hold quotes against.
+"""Reads the words of each page from the original file, for evaluations to compare quotes with.
 
-Nothing of the library's own reading (columns, running heads, tables, passages) is used here, so that a mistake there
-cannot hide itself.
+It uses none of the library's own extraction (columns, running heads, tables, passages), so that a mistake there cannot
+hide itself.
 """
 
 import html
@@ -17,9 +17,9 @@ from tools.language.folding import folded
 
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
-"""Signs that at least are on either page of a quote that runs over the page's end."""
+"""Minimum numbers of characters before and after the page break of a quote that spans two pages."""
 _RUNNING_HEAD = 300
-"""Signs that at most are above its rest on the next page. Below its beginning a whole table may be."""
+"""Maximum number of characters above its rest on the next page. A whole table may follow its beginning."""
 _LABEL = re.compile(r"(?:table|figure|fig\.|box|chart)\s+[\w.-]+[:.]?\s+", re.IGNORECASE)
 
 
@@ -44,8 +44,8 @@ def page_texts(path: Path) -> list[str]:
 def is_on_page(quote: str, page: int, texts: list[str]) -> bool:
     """Return whether ``quote`` is on page ``page`` (from 1), or begins there and ends on the next.
 
-    White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included. The
-    label of a table or figure may stand apart from its caption, as files often keep them.
+    White space, hyphens and dashes do not count, since line ends put them anywhere; everything else does, also case.
+    The label of a table or figure may be apart from its caption, as in many files.
     """
     words = folded(quote)
     if not words or not 1 <= page <= len(texts):

@@ -68,9 +68,9 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
 
 
 def is_reference(text: str, *, listed: bool = False) -> bool:
-    """Return True for lists of literature and of contents: full of the question's words, and never its answer.
+    """Return whether ``text`` is a list of literature or contents, which has words of questions and no answers.
 
-    ``listed`` where the heading above announces literature.
+    ``listed`` tells whether the heading above announces literature.
     """
     share = len(text.split()) / (_LISTED_WORDS if listed else _CITED_WORDS)
     if len(_CITATION.findall(text)) > share or text.count(". . .") > 5 or text.count("....") > 5:

@@ -50,7 +50,7 @@ class _Place:
 
 
 def row_is_on_page(path: Path, page_number: int, quote: str) -> bool:
-    """Return whether each line of ``quote``, its cells parted by tabs, is a row of that page (from 1). Blocks."""
+    """Return whether each line of ``quote``, with tabs between its cells, is a row of that page (from 1). Blocks."""
     with closing(open_pdf(path)) as document:
         return 1 <= page_number <= len(document) and bool(row_spans(document[page_number - 1].get_textpage(), quote))
 

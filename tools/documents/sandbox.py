@@ -32,7 +32,7 @@ async def run_job(
     limits: Limits | None = None,
     quiet_seconds: float = _QUIET_SECONDS,
 ) -> dict[str, Any]:
-    """Run ``job`` to its end and return what the worker says of the result.
+    """Run ``job`` to its end and return the worker's facts on the result.
 
     Raises ``SourceRejected`` when the file is refused, or when the worker dies or goes quiet over it. The child is
     ended whenever this coroutine ends, also when it is cancelled.

@@ -32,7 +32,7 @@ _HTML_FACTS = {
     "dcterms.issued": "date",
     "article:published_time": "date",
 }
-"""The fact that each name of a ``meta`` element gives."""
+"""The fact that a ``meta`` element of each name states."""
 _HTML_SILENT = {"script", "style", "nav", "footer", "template", "noscript", "svg", "form", "button"}
 
 

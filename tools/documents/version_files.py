@@ -1,6 +1,6 @@
-"""Write and read the files with the words of one version of a document.
+"""Writes and reads the files with the words of one version of a document.
 
-    facts.json       what the reader found out about the document
+    facts.json       the facts of the document
     pages.jsonl      a page a line
     passages.jsonl   a passage a line
     terms.txt        the indexed terms of each passage, a line each

@@ -57,7 +57,7 @@ def main() -> int:
     """Answer the one request on standard input."""
     request = orjson.loads(sys.stdin.buffer.read())
     _limit(Limits.model_validate(request["limits"]))
-    # What is read is needed to the end of the process: a collection would find nothing.
+    # The process needs all its objects to its end: a collection would find nothing.
     gc.disable()
     try:
         facts = _run(_JOB.validate_python(request["job"]))
@@ -75,7 +75,7 @@ def main() -> int:
 
 
 def _run(job: Job) -> dict[str, object]:
-    """Do the job; return what the app is told besides the files."""
+    """Do the job; return the facts for the app that are not in files."""
     if isinstance(job, RenderJob):
         from tools.documents.page_image import render_page
 

@@ -1,6 +1,6 @@
 """Turns the lines of PDF pages into blocks: headings, paragraphs, list items, captions.
 
-Runs over a whole document at once, for what repeats on every page and the usual type size are known only then.
+It needs the whole document at once: only then it knows what repeats on every page, and the usual type size.
 """
 
 import re
@@ -40,7 +40,7 @@ _HEADING_WORDS = 22
 _HEADING_WIDTH = 0.75
 """Maximum width of a heading for each character, in heights of the type. Most take 0.5; a table's header takes more."""
 _HEADINGS_ABREAST = 3
-"""More lines of one type beside each other are a table's header, or labels in a figure."""
+"""Maximum number of headings beside each other; more lines are a table's header, or labels in a figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class OutlineEntry:
 
 
 class Layout:
-    """The layout of one document: what repeats, the body's type, and which words its hyphens join."""
+    """Lays out one document: drops what repeats, finds the headings, and joins the lines of each block."""
 
     def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
         heads = RunningHeads(pages)
@@ -131,7 +131,7 @@ class Layout:
                 continue
             last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
             kind = self._kind(line)
-            if kind == "heading" and (is_second_line(line, last) or _abreast(line, lines) > _HEADINGS_ABREAST):
+            if kind == "heading" and (is_second_line(line, last) or _lines_beside(line, lines) > _HEADINGS_ABREAST):
                 kind = "text"
             if last is not None and (runs_on(last, line, kind) or continues(last, line, kind)):
                 if kind == "text" and last.kind == "heading":
@@ -161,22 +161,23 @@ class Layout:
         return {face: min(rank, _MAX_LEVEL) for rank, face in enumerate(order, start=1)}
 
     def _joined(self, lines: Sequence[Line]) -> str:
-        """Return the lines as one running text, words that were parted at line ends made whole."""
+        """Return the lines as one running text, and join the words that a line end divides."""
         text = lines[0].text
-        parted = lines[0].hyphenated
+        hyphenated = lines[0].hyphenated
         for line in lines[1:]:
             words = line.text
-            if parted:
+            if hyphenated:
                 text = self._mend(text, words)
             elif text[-1] == "-" and text[-2:-1].isalnum() and words[0].isalnum():
                 text = self._mend(text[:-1], words)
             else:
                 joint = "" if line.raised and takes_number(text) else " "
                 text = f"{text}{joint}{words}"
-            parted = line.hyphenated
-        return f"{text}-" if parted else text
+            hyphenated = line.hyphenated
+        return f"{text}-" if hyphenated else text
 
     def _mend(self, head: str, tail: str) -> str:
+        """Return ``head`` and ``tail``, which a line end divides, with a hyphen between them if it belongs there."""
         first = re.search(r"[^\W_]+(?:-[^\W_]+)*$", head[head.rfind(" ") + 1 :])
         second = re.match(r"[^\W_]+(?:-[^\W_]+)*", tail)
         if first is None or second is None:
@@ -185,7 +186,7 @@ class Layout:
         parted = self._words[f"{first[0]}-{second[0]}".lower()]
         keeps_hyphen = parted > whole or first[0][-1].isdigit() or second[0][0].isdigit() or second[0][0].isupper()
         if whole == parted == 0 and "-" in first[0] + second[0]:
-            # Of a compound the words beside the line's end tell; each half of a broken word is printed once, there.
+            # The words of a compound are printed elsewhere, too; the halves of a broken word only here.
             last, following = first[0].lower().rpartition("-")[2], second[0].lower().partition("-")[0]
             words = not self._words[last + following] and min(self._words[last], self._words[following]) > 1
             keeps_hyphen = keeps_hyphen or words
@@ -219,12 +220,12 @@ def _could_be_heading(line: Line) -> bool:
 
 
 def _same_heading(printed: str, entry: OutlineEntry) -> bool:
-    """Return whether the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
+    """Return whether one text contains the other: outlines drop and add chapter numbers."""
     named = folded(entry.title, ignore_case=True)
     short, long = sorted((printed, named), key=len)
     return short == long or (len(short) >= 6 and short in long)
 
 
-def _abreast(line: Line, lines: Sequence[Line]) -> int:
+def _lines_beside(line: Line, lines: Sequence[Line]) -> int:
     """Return how many lines of the same type are level with ``line``."""
     return sum(abs(other.base - line.base) < 1 and face(other) == face(line) for other in lines)

@@ -1,8 +1,8 @@
-"""Part words that a PDF prints without the white space between them: "adults45yearsorolder".
+"""Splits words that a PDF prints without the white space between them: "adults45yearsorolder".
 
-A string of letters is parted where that is likelier than a word that was never seen: by the frequencies of words in the
-document and in English (a unigram model, dynamic programming). A function word or a number among at least three parts
-must also tell it from a compound. Only white space is put in, so that the words stay those of the page.
+A string of letters is split if that is likelier than an unknown word, by the frequencies of words in the document and
+in English (a unigram model, dynamic programming). A function word or a number among at least three parts must also
+distinguish it from a compound. Only white space is inserted, so that the words stay those of the page.
 """
 
 import math
@@ -42,8 +42,8 @@ _LETTERS: Final = re.compile(r"[^\W_]+")
 _ADDRESS: Final = re.compile(r"[./@:#][^\W_]|www")
 
 
-class _Parting(NamedTuple):
-    """The likeliest parting of the beginning of a string."""
+class _Split(NamedTuple):
+    """The likeliest split of the beginning of a string."""
 
     likelihood: float
     parts: tuple[str, ...]
@@ -53,16 +53,16 @@ class GluedWords:
     """Finds the glued words of one document."""
 
     def __init__(self, printed: Mapping[str, int], lines: Sequence[Line]) -> None:
-        """Take the ``lines`` of the document; ``printed`` counts its words in lower case."""
+        """Find the glued words of ``lines``; ``printed`` counts the document's words in lower case."""
         self._counts = Counter[str]()
         self._repairs: dict[str, str] = {}
         if language_of(" ".join(line.text for line in lines[:500])) != "en":
             return
-        parted = _parted(lines)
+        halves = _halves(lines)
         for chunk, count in printed.items():
             letters = (chunk,) if chunk.isalpha() else _LETTERS.findall(chunk)
             for word in letters:
-                self._counts[word] += count - parted.get(chunk, 0)
+                self._counts[word] += count - halves.get(chunk, 0)
         self._total = self._counts.total() or 1
         self._repairs = {chunk: whole for chunk in printed if (whole := self._repaired(chunk)) != chunk}
 
@@ -91,7 +91,7 @@ class GluedWords:
         return _LETTERS.sub(lambda found: " ".join(self._parts(found[0])), chunk)
 
     def _parts(self, letters: str) -> tuple[str, ...]:
-        """Return the words in ``letters``; itself where nothing tells that they are several."""
+        """Return the words in ``letters``, or ``letters`` itself if nothing indicates several words."""
         whole = (letters,)
         if not _LEAST_LETTERS <= len(letters) <= _MOST_LETTERS or self._counts[letters] > _MOST_PRINTED:
             return whole
@@ -100,17 +100,17 @@ class GluedWords:
         found = self._likeliest(letters)
         if found is None or found.likelihood + GLUED < _NEW_WORD + _NEW_LETTER * len(letters):
             return whole
-        return found.parts if _is_told(found.parts) else whole
+        return found.parts if _is_phrase(found.parts) else whole
 
-    def _likeliest(self, letters: str) -> _Parting | None:
-        best: dict[int, _Parting] = {0: _Parting(0.0, ())}
+    def _likeliest(self, letters: str) -> _Split | None:
+        best: dict[int, _Split] = {0: _Split(0.0, ())}
         for start in range(len(letters)):
             if (before := best.get(start)) is None:
                 continue
             for part, likelihood in self._beginnings(letters, start):
-                parting = _Parting(before.likelihood + likelihood, (*before.parts, part))
+                split = _Split(before.likelihood + likelihood, (*before.parts, part))
                 end = start + len(part)
-                best[end] = max(best.get(end, parting), parting)
+                best[end] = max(best.get(end, split), split)
         return best.get(len(letters))
 
     def _beginnings(self, letters: str, start: int) -> Iterator[tuple[str, float]]:
@@ -136,18 +136,18 @@ class GluedWords:
         return math.log((general + count / self._total) / 2)
 
 
-def _is_told(parts: Sequence[str]) -> bool:
-    """Return True where a function word or a number tells the parts from those of a compound."""
+def _is_phrase(parts: Sequence[str]) -> bool:
+    """Return whether a function word or a number distinguishes the parts from those of a compound."""
     content = [part for part in parts if part not in word_list("stop") and not part.isdigit()]
     if len(parts) == 3:
         return sum(len(part) >= _LEAST_CONTENT for part in content) == 2
     return len(parts) > 3 and 0 < len(content) < len(parts)
 
 
-def _parted(lines: Sequence[Line]) -> Counter[str]:
-    """Return the chunks at line ends that are only a part of a word."""
-    parted = Counter[str]()
+def _halves(lines: Sequence[Line]) -> Counter[str]:
+    """Return the chunks at line ends that are only a part of a word, with their counts."""
+    halves = Counter[str]()
     for line, below in pairwise(lines):
         if line.hyphenated or line.text.endswith("-"):
-            parted.update((line.text.lower().split()[-1], below.text.lower().split()[0]))
-    return parted
+            halves.update((line.text.lower().split()[-1], below.text.lower().split()[0]))
+    return halves

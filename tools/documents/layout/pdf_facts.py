@@ -1,7 +1,7 @@
-"""What a PDF says of itself: title, issuer, version, date, licence, language. Runs in the worker process.
+"""Finds the facts of a PDF: title, issuer, version, date, licence, language. Runs in the worker process.
 
-The file's own fields come first where they hold more than a word processor's leavings; then the text printed on the
-first pages. What neither says stays empty.
+The metadata of the file come first, unless a word processor filled them; then the text of the first pages. A fact that
+is in neither stays empty.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from tools.language.word_lists import word_list
 _LOOKED_AT = 4
 """First pages on which a title page and its imprint are."""
 _BETWEEN = 4
-"""Words between two lines of a title that are set as text, such as "on the"; more are text."""
+"""Maximum number of words set as text between two lines of a title, such as "on the"."""
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _ISO_DATE = re.compile(r"\b(?:19|20)\d{2}-[01]\d-[0-3]\d\b")
 _OTHER_DATE = re.compile(
@@ -27,7 +27,7 @@ _OTHER_DATE = re.compile(
     r"[^\n]{0,40}?(?:19|20)\d{2}(?:-[01]\d-[0-3]\d)?",
     re.IGNORECASE,
 )
-"""Dates that are not those of the guideline: when a form expires, a review is due, a page was looked at."""
+"""Dates of other events than the guideline's publication: an expiry, a review, a visit of a page."""
 _YEAR = re.compile(r"\b(19[89]\d|20[0-4]\d)\b")
 _FILE_NAME = re.compile(r"\.(docx?|pdf|indd|qxd|pptx?)$|^Microsoft Word", re.IGNORECASE)
 _VERSION = re.compile(r"\b(?:version|edition|revision|release)[ :]+(\d[\w.]*)", re.IGNORECASE)
@@ -39,7 +39,7 @@ _COPYRIGHT = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ACRONYM = re.compile(r"[A-Z]{3,10}")
 _COMMON = 200
-"""Rank of the words by which a language is told."""
+"""Rank of the words by which a language is detected."""
 _SHARES: dict[Language, float] = {"en": 0.28, "de": 0.4, "es": 0.4}
 """Share of the words that are common in their language: .30 to .51 in English guidelines; French has .34 of Spanish."""
 _READ_FOR_LANGUAGE = 20_000
@@ -86,7 +86,7 @@ def _is_printed_acronym(author: str, printed: str) -> bool:
 
 
 def _language(document: Any, pages: tuple[PageContent, ...]) -> str:
-    """Return the language of the text; the file's own word for it where it agrees, or the text does not tell."""
+    """Return the language of the text; that of the metadata if it agrees, or if the text is too short."""
     named = _named_language(document)
     # From the middle of the document: names and lists of contents fill its first pages.
     text = "\n".join(block.text for page in pages[len(pages) // 3 :] for block in page.blocks if block.body)
@@ -112,7 +112,7 @@ def _is_title(text: str) -> bool:
 
 
 def _printed_title(pages: tuple[PageContent, ...]) -> str:
-    """Return the headings that open the first page with text, and the few smaller words between them."""
+    """Return the title in the headings of the first page that has any; empty if there is none."""
     for page in pages[:3]:
         levels = [block.level for block in page.blocks if block.kind == "heading"]
         if levels:
@@ -123,7 +123,7 @@ def _printed_title(pages: tuple[PageContent, ...]) -> str:
 
 
 def _title_of(blocks: Sequence[Block], lowest: int) -> str:
-    """Return the words of the headings down to level ``lowest``."""
+    """Return the words of the headings down to level ``lowest``, and the few words of text between them."""
     named = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= lowest]
     inside = [at for at in range(named[0], named[-1]) if blocks[at].kind == "text"]
     if any(len(blocks[at].text.split()) > _BETWEEN for at in inside):
@@ -132,7 +132,7 @@ def _title_of(blocks: Sequence[Block], lowest: int) -> str:
 
 
 def _date(fields: dict[str, str], printed: str) -> str:
-    """Return a full date in keywords or print; else the day the file was made, if its year is printed; else a year."""
+    """Return a full date in keywords or text, else the file's date if its year is in the text, else a year."""
     printed = _OTHER_DATE.sub(" ", printed)
     iso = _ISO_DATE.search(fields.get("Keywords", "")) or _ISO_DATE.search(printed[:2000])
     if iso:

@@ -11,10 +11,10 @@ _NEAR = 2.5
 
 
 def reading_order(lines: Sequence[Line], tables: Iterable[Iterable[int]]) -> Sequence[int]:
-    """Return the places of the lines, block after block down the page: a box is often drawn after the text around it.
+    """Return the indices of the lines in reading order: block after block down the page.
 
-    The lines of each table are one block. The order of the file stays where blocks stand beside each other, as in
-    columns: there it tells more than heights.
+    A box is often drawn after the text around it, so the order of the file may differ. It is kept if blocks are beside
+    each other, as in columns. The lines of each table are one block.
     """
     known = [sorted(table) for table in tables]
     inside = {place for table in known for place in table}

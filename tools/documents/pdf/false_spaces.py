@@ -1,4 +1,4 @@
-"""Joins what PDFium parts by a false space: words in small capitals, and raised reference numbers with their sentence.
+"""Removes false spaces of PDFium in words in small capitals, and between a sentence and its reference number.
 
 Older documents set small capitals as a capital and further capitals of a smaller type, which PDFium takes for two
 words, and what follows them for another: ``P REVALENCE OF O VERWEIGHT , 1990``. It parts a raised number from the full
@@ -45,14 +45,14 @@ def with_whole_words(text: str, lines: Sequence[TextLine], characters: PageChara
 def _inside_words(text: str, lines: Sequence[tuple[int, int]], characters: PageCharacters) -> list[tuple[int, int]]:
     """Return the spaces behind the first letters of words in small capitals, of lines in capitals."""
     spans = [found.span() for start, end in lines for found in _BETWEEN_LETTERS.finditer(text, start, end)]
-    if not any(_stands_alone(text, start - 1) for start, _ in spans):
+    if not any(_begins_word(text, start - 1) for start, _ in spans):
         return []
     usual_widths: list[float] = []
     behind_capitals: list[tuple[tuple[int, int], float]] = []
     for start, end in spans:
         before, after = characters.size(start - 1), characters.size(end)
         width = (characters.sides(end)[0] - characters.sides(start - 1)[1]) / max(before, after, 1.0)
-        if before > _LARGER * after and _stands_alone(text, start - 1):
+        if before > _LARGER * after and _begins_word(text, start - 1):
             behind_capitals.append(((start, end), width))
         else:
             usual_widths.append(width)
@@ -60,7 +60,7 @@ def _inside_words(text: str, lines: Sequence[tuple[int, int]], characters: PageC
     return [span for span, width in behind_capitals if text[span[0] - 1] not in _WORDS or width < _NARROWER * usual]
 
 
-def _stands_alone(text: str, at: int) -> bool:
+def _begins_word(text: str, at: int) -> bool:
     return at == 0 or not text[at - 1].isalpha()
 
 

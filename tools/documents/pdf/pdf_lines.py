@@ -1,7 +1,7 @@
 """Reads the lines of PDF pages with PDFium: their words, place, type size and weight. Runs in the worker process.
 
 PDFium gives text in content order, which is the reading order of most guidelines, two columns included. Lines that may
-belong to a table are parted into cells: pieces further apart than the words of a sentence.
+belong to a table are split into cells, which are further apart than the words of a sentence.
 """
 
 import math
@@ -25,7 +25,7 @@ from tools.language.terms import clean
 _CELL_GAP = 0.75
 """Maximum space between words of one cell, in heights of the type. A usual space is about 0.2."""
 _LEAST_GAP = 6.0
-"""In points: less parts no cells in any type."""
+"""Minimum space between two cells, in points."""
 _TOUCHING = 0.1
 """Maximum gap inside a word, in heights of the type."""
 _BOLD_WEIGHT = 600
@@ -33,9 +33,9 @@ LEAST_ROWS = 3
 _WIDE_LINE = 0.62
 """Maximum width of a line without gaps for each character, in heights of the type. Prose takes 0.4 to 0.5."""
 _TALLEST_ROW = 200.0
-"""Points that text rises by at most from the end of one cell to the next; to the next column of prose it rises more."""
+"""Maximum rise from one cell to the next, in points. The rise to the next column of prose is larger."""
 _MAX_LEADERS = 8
-"""A page with more rows of dots is a list of contents, whose entries are no captions."""
+"""Maximum number of dotted rows; a page with more is a list of contents, whose entries are no captions."""
 TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?){0,3}\d", re.MULTILINE)
 _MAX_PAGE_CHARACTERS = 200_000
 """A page of prose has 3,000 to 6,000; more than this is no page for reading."""
@@ -120,7 +120,7 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     if (joined := with_raised_numbers(placed, characters)) != placed:
         text, placed, parts = joined, joined, text_lines(joined)
     lines = [_line(part, size, characters) for part, size in zip(parts, _sizes(parts, characters), strict=True)]
-    tabular = _stand_as_rows(lines) and _has_cells(text)
+    tabular = _look_like_rows(lines) and _has_cells(text)
     highest = math.inf if tabular else _highest_caption(text, lines)
     for at, part in enumerate(parts):
         cells = _cells(text, part, lines[at].size, characters) if lines[at].base <= highest else ()
@@ -136,7 +136,7 @@ def _line(part: TextLine, size: float, characters: PageCharacters) -> Line:
 
 
 def _cells(text: str, part: TextLine, size: float, characters: PageCharacters) -> tuple[Cell, ...]:
-    """Part a line where the space between two words is far wider than between words of a sentence."""
+    """Split a line where the space between two words is far wider than between words of a sentence."""
     first, (left, _) = part.first, characters.sides(part.first)
     cells: list[Cell] = []
     for space in _SPACES.finditer(text, part.first, part.last):
@@ -151,7 +151,7 @@ def _cells(text: str, part: TextLine, size: float, characters: PageCharacters) -
 
 
 def _whole_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines, those made whole that PDFium breaks behind a raised figure: "kg/m2" and ")"."""
+    """Return the lines, and join those that PDFium breaks after a raised figure: "kg/m2" and ")"."""
     whole: list[Line] = []
     for line in lines:
         last = whole[-1] if whole else line
@@ -186,8 +186,8 @@ def _has_cells(text: str) -> bool:
     return text.count(". . .") < _MAX_LEADERS and utf16_length(text) == len(text)
 
 
-def _stand_as_rows(lines: Sequence[Line]) -> bool:
-    """Return whether some lines are far wider than their words, or beside the line before, as rows are."""
+def _look_like_rows(lines: Sequence[Line]) -> bool:
+    """Return whether some lines are far wider than their words, or beside the line before, like rows of a table."""
     beside = sum(-1 < line.base - above.base < _TALLEST_ROW for above, line in pairwise(lines))
     wide = sum(line.right - line.left > _WIDE_LINE * (line.size * len(line.text)) for line in lines)
     return max(wide, beside) >= LEAST_ROWS

@@ -1,4 +1,4 @@
-"""Reads the horizontal rules of a PDF page: what tables draw between their rows, and the edges of coloured bands.
+"""Finds the horizontal rules of a PDF page: lines between the rows of tables, and edges of coloured bands.
 
 Runs in the worker process.
 """
@@ -13,10 +13,10 @@ _THICKEST = 5.0
 """Points; a wide line is reported with half its width on each side."""
 _SHORTEST = 15.0
 _SAME = 3.0
-"""Points by which the ends of pieces that make one rule lie apart or run into each other, up or across."""
+"""Maximum distance between the pieces of one rule, up or across, in points."""
 _LEAST_RULES = 3
 _ALIKE = 4.5
-"""Points by which the ends of a table's rules lie apart."""
+"""Maximum distance between the ends of a table's rules, in points."""
 _LEAST_WIDTH = 0.3
 """Minimum width of the rules of a table, as a share of the page's width."""
 _MAX_OBJECTS = 5_000

@@ -34,7 +34,7 @@ class Marginal(NamedTuple):
 
 
 class RunningHeads:
-    """The lines that repeat at the same place of many pages; ``numbers`` are the printed ones of pages."""
+    """Finds the lines that repeat at the same place of many pages; ``numbers`` has the printed page numbers."""
 
     def __init__(self, pages: Sequence[PdfPage]) -> None:
         heads: Counter[Place] = Counter()
@@ -69,7 +69,7 @@ class RunningHeads:
         number = page.label or self.numbers.get(page.number)
         if not outermost or number is None:
             return False
-        # PDFium often takes the number for a line of its own.
+        # PDFium often returns the number as a separate line.
         words = [word for line in margin if line.base == marginal.line.base for word in line.text.split()]
         in_band = any(round(marginal.line.base / _GRID) + step in self._bands for step in (-1, 0, 1))
         return in_band and number in {words[0], words[-1]}
@@ -105,7 +105,7 @@ def _near(line: Line) -> frozenset[Place]:
 def in_margins(page: PdfPage) -> list[Line]:
     """Return the short lines in the strips at the top and the bottom of a page where running heads are.
 
-    Not those between the rules of a table, whose header is at the top of every page on which it goes on.
+    Lines between the rules of a table are left out: its header is at the top of every page on which it continues.
     """
     bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
     tables = stacks(page.rules, page.width)
@@ -119,7 +119,7 @@ def in_margins(page: PdfPage) -> list[Line]:
 
 
 def printed_numbers(margins: Mapping[int, Sequence[Marginal]]) -> dict[int, str]:
-    """Page numbers as printed in the margins, for files that do not name them: those that count on steadily."""
+    """Return the consecutive numbers in the margins, by page: page numbers of files that do not name them."""
     offsets: Counter[int] = Counter()
     seen: dict[int, set[int]] = {}
     for page, margin in margins.items():

@@ -102,7 +102,7 @@ def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
     rows = _fitting(rows, columns)
     header, body = split_header(rows)
     if header and not header[0].bold and not _has_figures(body):
-        # Nothing tells the first row from the others.
+        # Nothing distinguishes the first row from the others.
         header, body = [], rows
     if len(body) < _LEAST_ROWS or not _is_aligned(body, columns):
         return None
@@ -125,7 +125,7 @@ def _fitting(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
 
 
 def _merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
-    """Return the lines of each row, and names of groups. None at all where a line may go on either up or down."""
+    """Return the lines of each row and the names of groups; empty if a line may belong to either of two rows."""
     groups: list[list[Row]] = []
     for at, row in enumerate(rows):
         if len(row.cells) > 1 or not groups:

@@ -93,7 +93,7 @@ class CaptionedTables:
 
 
 def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[int]:
-    """Return the caption's line and those right below it in the same weight that go on with it."""
+    """Return the indices of the caption's line and of those right below it that continue it in the same weight."""
     caption = [at]
     for index in downwards:
         line, last = lines[index], lines[caption[-1]]
@@ -125,13 +125,13 @@ def _beside(line: Line, caption: Line, page: PdfPage, body_size: float) -> bool:
     ):
         return False
     middle = page.width / 2
-    prose = abs(line.size - body_size) < 0.6 and _runs(line) and line.right - line.left > 0.22 * page.width
+    prose = abs(line.size - body_size) < 0.6 and _is_unbroken(line) and line.right - line.left > 0.22 * page.width
     other_side = (line.left > middle - 20 and caption.left < middle - 40) or (
         line.right < middle + 20 and caption.left > middle - 20
     )
     return other_side and prose
 
 
-def _runs(line: Line) -> bool:
-    """Return True for words that run on: a wide space after a full stop is no gap between cells."""
+def _is_unbroken(line: Line) -> bool:
+    """Return whether no gap between cells interrupts the words; a space after a full stop may be wide."""
     return all(second.left - first.right < 1.3 * line.size for first, second in pairwise(line.cells))

@@ -25,11 +25,11 @@ from tools.documents.tables.table_rows import (
 )
 
 _SAME = 4.5
-"""Points by which the ends of a table's rules lie apart, and the places at which it has them in pieces."""
+"""Maximum distance between the ends, or the joints, of a table's rules, in points."""
 _FULL_LINES = 3
-"""Lines of one row, of wrapped cells, that may go through all columns, where the rules tell the columns."""
+"""Maximum number of full lines of one row with wrapped cells, if the rules show the columns."""
 _LEAST_FILLED = 2
-"""Rows with several cells, besides the header."""
+"""Minimum number of rows with several cells, besides the header."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Gives lines of a page their rows and columns again.
+"""Reconstructs the rows and columns of a table from the lines of a page.
 
-Baselines make rows, the gaps that run through all rows make columns, and lines of one cell are joined.
+Lines on one baseline are a row, gaps through all rows separate columns, and the lines of a wrapped cell are joined.
 """
 
 import math
@@ -24,7 +24,7 @@ _LINE_BELOW = 2.2
 _WORD_GAP = 3.0
 """Maximum space between two words of a cell, in heights of the type."""
 _NOTE_MARKS = ("*", "†", "‡")
-"""Raised above the line that they belong to, and so perhaps read before it."""
+"""Marks that are raised above their line, and so may be read before it."""
 FRACTION = "\u2044"
 _MARK = re.compile(rf"(?:[{BULLETS}–*-]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})[.)])(?:\s|$)")
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
@@ -33,12 +33,12 @@ SAME_BASE = 2.5
 _PROSE_WORDS = 4.5
 """Average words to a line from which a column holds prose, whose lines are wrapped."""
 Column = tuple[float, float]
-"""From where to where a column reaches across the page. Columns go from left to right and do not overlap."""
+"""The left and right ends of a column. Columns go from left to right and do not overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTable:
-    """A table and which lines of its page, by index, it is made of (its caption's too)."""
+    """A table, and the indices of the lines of its page that it consists of, with its caption."""
 
     lines: frozenset[int]
     table: TableRows
@@ -68,7 +68,7 @@ def table_of(lines: Sequence[Line]) -> TableRows | None:
 
 
 def laid_out(header: Sequence[Row], groups: Sequence[Sequence[Row]], columns: Sequence[Column]) -> TableRows:
-    """Return the table whose header and rows are made of these lines each."""
+    """Return the table of a header and of the lines of each row."""
     return TableRows(
         header=tuple(joined_cells(header, columns)) if header else (),
         rows=tuple(_marked(group, columns) for group in groups),
@@ -96,7 +96,7 @@ def _is_one_row(group: Sequence[Row], columns: Sequence[Column]) -> bool:
 
 
 def _may_name_the_next(filled: Sequence[Sequence[tuple[Row, Cell]]]) -> bool:
-    """Return True where a last line, in the first column alone, begins like a name: it may belong to the rows below."""
+    """Return whether the last line, only in the first column, begins like a name: it may belong to the next row."""
     first, *others = filled
     row, cell = first[-1]
     lower = not others or row.base < min(column[-1][0].base for column in others) - SAME_BASE
