@@ -76,14 +76,7 @@ def anion_gap(
 
 
 def meld3(
-    *,
-    sex: Sex,
-    bilirubin: float,
-    sodium: float,
-    inr: float,
-    creatinine: float,
-    albumin: float,
-    dialysis: bool | None,
+    *, sex: Sex, bilirubin: float, sodium: float, inr: float, creatinine: float, albumin: float, dialysis: bool | None
 ) -> Computed:
     """Return MELD 3.0 with its terms."""
     bili, ratio = max(bilirubin, 1), max(inr, 1)

@@ -26,11 +26,7 @@ _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
 async def run_job(
-    job: Job,
-    *,
-    progress: Progress | None = None,
-    limits: Limits | None = None,
-    quiet_seconds: float = _QUIET_SECONDS,
+    job: Job, *, progress: Progress | None = None, limits: Limits | None = None, quiet_seconds: float = _QUIET_SECONDS
 ) -> dict[str, Any]:
     """Run ``job`` to its end and return the worker's facts on the result.
 

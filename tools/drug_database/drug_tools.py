@@ -5,12 +5,7 @@ from functools import partial
 from typing import Final
 
 from tools.drug_database.database import DrugDatabase
-from tools.drug_database.labels.dose_limits import (
-    clauses_with_amounts,
-    exceeds_labels,
-    is_within_labels,
-    stated_weight,
-)
+from tools.drug_database.labels.dose_limits import clauses_with_amounts, exceeds_labels, is_within_labels, stated_weight
 from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.labels.label_terms import tokens
 from tools.drug_database.labels.overdosage_output import (
@@ -146,13 +141,7 @@ class _Tools:
         return interaction_result(searched, language)
 
     async def search_overdosage(  # noqa: D417 - the model never sees the hidden parameters
-        self,
-        question: str,
-        *,
-        before: str = "",
-        reaction: bool = False,
-        self_harm: bool = False,
-        language: str = "en",
+        self, question: str, *, before: str = "", reaction: bool = False, self_harm: bool = False, language: str = "en"
     ) -> ToolResult:
         """Search the labels of the medicines that a question names for Overdosage sections, and antidotes' Dosage.
 

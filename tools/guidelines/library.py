@@ -15,14 +15,7 @@ from tools.embeddings.embedders import Embedder
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines.ingestion import ingest
 from tools.guidelines.ingestion.ingester import Ingester
-from tools.guidelines.models import (
-    Document,
-    FolderReport,
-    GuidelineSearchResult,
-    Progress,
-    RefusedFile,
-    SearchFilter,
-)
+from tools.guidelines.models import Document, FolderReport, GuidelineSearchResult, Progress, RefusedFile, SearchFilter
 from tools.guidelines.search.library_search import LibrarySearch
 from tools.guidelines.search.passage_index import COLLECTION
 from tools.guidelines.search.retrieval import Retriever

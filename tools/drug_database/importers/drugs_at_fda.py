@@ -25,9 +25,7 @@ _STATUS: Final = SourceTable(
     "Drugs@FDA marketing status", _SOURCE, frozenset({"MarketingStatusID", "ApplNo", "ProductNo"})
 )
 _STATUS_NAMES: Final = SourceTable(
-    "Drugs@FDA names of marketing status",
-    _SOURCE,
-    frozenset({"MarketingStatusID", "MarketingStatusDescription"}),
+    "Drugs@FDA names of marketing status", _SOURCE, frozenset({"MarketingStatusID", "MarketingStatusDescription"})
 )
 
 
@@ -66,12 +64,7 @@ def _item(row: Row) -> str:
 def _product(row: Row, kind: str, sponsor: str) -> Contribution:
     substances = cell_values(row["ActiveIngredient"])
     product = approved_product(
-        row["Form"],
-        row["DrugName"],
-        row["Strength"],
-        substances,
-        labeler=sponsor,
-        application=f"{kind}{row['ApplNo']}",
+        row["Form"], row["DrugName"], row["Strength"], substances, labeler=sponsor, application=f"{kind}{row['ApplNo']}"
     )
     return Contribution.of_product(product, source=_SOURCE.id, item=_item(row), substances=substances)
 

@@ -11,14 +11,7 @@ from tools.drug_database.names.foreign_names import international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import NameCandidate, not_loaded
 from tools.drug_database.names.name_spans import find_spans
-from tools.drug_database.names.query_words import (
-    CONTEXT,
-    JOINING,
-    NOISE,
-    TypedQuery,
-    with_joining_words,
-    without_form,
-)
+from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery, with_joining_words, without_form
 from tools.drug_database.records.queries import DrugHit
 from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion

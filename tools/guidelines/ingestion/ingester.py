@@ -18,13 +18,7 @@ from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob
 from tools.errors import SourceRejected, ToolError, ToolUnavailable
 from tools.guidelines.ingestion import ingest
-from tools.guidelines.models import (
-    Document,
-    FolderReport,
-    IngestProgress,
-    Progress,
-    RefusedFile,
-)
+from tools.guidelines.models import Document, FolderReport, IngestProgress, Progress, RefusedFile
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import DocumentCatalog, document_of

@@ -47,12 +47,7 @@ class LibrarySearch:
         self._abbreviations_of = lru_cache(_KEPT_DOCUMENTS)(self._read_abbreviations)
 
     def search(
-        self,
-        question: str,
-        limit: int,
-        chosen: SearchFilter,
-        scope: Scope | None,
-        expansion: QueryExpansion,
+        self, question: str, limit: int, chosen: SearchFilter, scope: Scope | None, expansion: QueryExpansion
     ) -> GuidelineSearchResult:
         """Return the best ``limit`` passages of the documents in ``chosen``, including those of ``scope``."""
         snapshot = self._catalogs.snapshot(scope)
