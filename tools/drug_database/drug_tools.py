@@ -35,8 +35,8 @@ from tools.types import ToolPresentation, ToolResult
 BEFORE: Final = "before"
 REACTION: Final = "reaction"
 SELF_HARM: Final = "self_harm"
-"""Hidden parameters of ``search_overdosage``: the questions before, on the same exposure; that it tells of an allergic
-reaction; and that someone wants to harm themselves, so that nothing is quoted."""
+"""Hidden parameters of ``search_overdosage``: the earlier questions on the same exposure, whether the question is about
+an allergic reaction, and whether someone wants to harm themselves, so that nothing is quoted."""
 _LONGEST = 100_000
 _MOST_NAMES = 24
 _MOST_MEMBERS = 5
@@ -159,13 +159,13 @@ class _Tools:
         named = {clause: await self._database.named(clause) for clause in clauses_with_amounts(question)}
         above = any(exceeds_labels(clause, records, weight) for clause, records in named.items())
         whole = f"{before}\n{question}".strip()
-        records, members = await self._told_of(whole)
+        records, members = await self._named_with_members(whole)
         asked = [one for clause in dose_clauses(question) for one in await self._database.named(clause)]
-        told = {one.key for records_told in named.values() for one in records_told}
+        with_amount = {one.key for found in named.values() for one in found}
         beside = told_beside_dose(whole)
-        taken = {one.key for one in (await self._told_of(beside))[0]} if beside else None
+        taken = {one.key for one in (await self._named_with_members(beside))[0]} if beside else None
         usual = await self._only_usual(whole)
-        treatments = Treatments(whole, records, [one for one in asked if one.key not in told], taken, usual)
+        treatments = Treatments(whole, records, [one for one in asked if one.key not in with_amount], taken, usual)
         if reaction:
             return hypersensitivity_result(question, records, treatments)
         searched = [part for record in records for part in await self._with_section(record)]
@@ -174,14 +174,14 @@ class _Tools:
     async def _only_usual(self, text: str) -> Collection[str]:
         """Return the keys of the medicines that ``text`` names only as usual or as treatments, if others were taken.
 
-        A number of tablets, or an amount that the labels do not allow or do not tell of, may be an overdose.
+        A number of tablets may be an overdose, and so may an amount that the labels do not allow or do not state.
         """
-        told = exposure_clauses(text)
-        taken = await self._keys(told.taken)
-        spared, other = await self._keys(told.treats), await self._keys(told.other)
-        for part in told.usual:
-            (spared if await self._is_usual(part) else other).update(await self._keys([part]))
-        return spared - taken - other if taken else set()
+        clauses = exposure_clauses(text)
+        taken = await self._keys(clauses.taken)
+        not_taken, other = await self._keys(clauses.treats), await self._keys(clauses.other)
+        for part in clauses.usual:
+            (not_taken if await self._is_usual(part) else other).update(await self._keys([part]))
+        return not_taken - taken - other if taken else set()
 
     async def _keys(self, parts: Iterable[str]) -> set[str]:
         return {one.key for one in await self._database.named(", ".join(parts))}
@@ -191,8 +191,8 @@ class _Tools:
             return False
         return all(is_within_labels(part, record) for record in await self._database.named(part))
 
-    async def _told_of(self, text: str) -> tuple[Sequence[DrugRecord], Collection[str]]:
-        """Return the medicines that ``text`` names, behind them members of its classes, and the keys of these."""
+    async def _named_with_members(self, text: str) -> tuple[Sequence[DrugRecord], Collection[str]]:
+        """Return the medicines that ``text`` names, then members of its classes, and the keys of these members."""
         found = await self._database.search(DrugQuery(name=text, limit=_MOST_MEMBERS)) if text else None
         hits = [hit.matched.on for hit in found.hits if hit.matched.how == "class"] if found else []
         classes = [(name,) for name in dict.fromkeys(hits) if set(tokens(name)) <= set(tokens(text))]
@@ -226,8 +226,7 @@ class _Tools:
         if len(record.ingredients) < 2 or has_section(record):
             return [record]
         parts = [await self._database.record(record_key([one])) for one in record.ingredients]
-        told = [one for one in parts if one and has_section(one)]
-        return told or [record]
+        return [one for one in parts if one and has_section(one)] or [record]
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -40,18 +40,18 @@ class Treatments:
         question: str,
         records: Sequence[DrugRecord],
         asked: Iterable[DrugRecord],
-        taken: Collection[str] | None = None,
-        usual: Collection[str] = (),
+        taken: Collection[str] | None,
+        usual: Collection[str],
     ) -> None:
         self._question = question.lower()
         self._records = records
         self._asked = {record.key for record in asked}
         self._taken = taken
         self._usual = usual
-        self.reacted = any(self._shares(record, _REACTIONS) for record in records if record.key in self._asked)
-        """Whether the question asks for the dose of a medicine for anaphylaxis, and so means no overdose of another."""
+        self.treat_reaction = any(self._shares(record, _REACTIONS) for record in records if record.key in self._asked)
+        """Whether one of them treats anaphylaxis, so that the question is not about an overdose of another medicine."""
 
-    def holds(self, record: DrugRecord) -> bool:
+    def is_treatment(self, record: DrugRecord) -> bool:
         """Return whether ``record`` is asked for as a treatment.
 
         Either the Overdosage section of another medicine names it, or its indication is an overdose or anaphylaxis that
@@ -59,20 +59,20 @@ class Treatments:
         be asked for, except that a medicine without an Overdosage section may be one named by another's section.
         """
         asked = record.key in self._asked
-        if self._is_spoken_of(record) and (asked or not _said(record, _SECTION)):
+        if self._is_in_section_of_other(record) and (asked or not _said(record, _SECTION)):
             return True
-        told = self._taken is not None and record.key not in self._taken
-        taken = told or any(one.key not in self._asked for one in self._records if one.key != record.key)
-        return asked and ((taken and any(_indications(record, _RESCUES))) or self._shares(record, _RESCUES))
+        not_taken = self._taken is not None and record.key not in self._taken
+        other_taken = not_taken or any(one.key not in self._asked for one in self._records if one.key != record.key)
+        return asked and ((other_taken and any(_indications(record, _RESCUES))) or self._shares(record, _RESCUES))
 
-    def spares(self, record: DrugRecord) -> bool:
+    def is_not_taken(self, record: DrugRecord) -> bool:
         """Return whether ``record`` was not taken: it is usual, its dose is asked for, or it treats an overdose."""
         if record.key in self._usual:
             return True
-        named = record.key in self._asked or self._is_spoken_of(record)
+        named = record.key in self._asked or self._is_in_section_of_other(record)
         return named and bool(self._taken) and record.key not in (self._taken or ())
 
-    def _is_spoken_of(self, record: DrugRecord) -> bool:
+    def _is_in_section_of_other(self, record: DrugRecord) -> bool:
         """Return whether the Overdosage section of another medicine of the question names ``record``."""
         name = re.compile(rf"\b{re.escape(record.generic_name)}\b", re.IGNORECASE)
         others = (one for one in self._records if one.key != record.key)
@@ -80,8 +80,8 @@ class Treatments:
 
     def _shares(self, record: DrugRecord, emergency: re.Pattern[str]) -> bool:
         """Return whether an indication that speaks of ``emergency`` shares a word with the question."""
-        told = " ".join(_indications(record, emergency))
-        words = (word for word in re.findall(rf"\w{{{_LETTERS},}}", told) if not _GENERAL.match(word))
+        indications = " ".join(_indications(record, emergency))
+        words = (word for word in re.findall(rf"\w{{{_LETTERS},}}", indications) if not _GENERAL.match(word))
         return any(word[:_LETTERS] in self._question for word in words if word != record.generic_name)
 
 
@@ -101,7 +101,7 @@ def overdosage_result(
     records: Sequence[DrugRecord],
     treatments: Treatments,
     *,
-    members: Collection[str] = (),
+    members: Collection[str],
     above: bool,
     language: str,
 ) -> ToolResult:
@@ -111,17 +111,17 @@ def overdosage_result(
     except for the name are left out.
     """
     found = _FoundSections(records, {"question": question, ABOVE: above})
-    told = [record for record in records if treatments.holds(record) or not treatments.spares(record)]
-    if not told:
+    relevant = [record for record in records if treatments.is_treatment(record) or not treatments.is_not_taken(record)]
+    if not relevant:
         found.pairs.append(note("unnamed", language))
     wordings: set[str] = set()
-    for record in told:
+    for record in relevant:
         wording = "\n".join(_said(record, _SECTION)).lower().replace(record.generic_name.lower(), "{}")
         if record.key in members and wording in wordings:
             continue
         wordings.add(wording)
-        treats = treatments.holds(record)
-        if (treats or not treatments.reacted) and not found.add(record, [_TREATMENT if treats else _SECTION]):
+        treats = treatments.is_treatment(record)
+        if (treats or not treatments.treat_reaction) and not found.add(record, [_TREATMENT if treats else _SECTION]):
             found.pairs.append(note("no_section", language, record.generic_name))
     return found.result()
 
@@ -133,11 +133,11 @@ def hypersensitivity_result(question: str, records: Sequence[DrugRecord], treatm
     """
     found = _FoundSections(records, {"question": question})
     for record in records:
-        if treatments.holds(record):
+        if treatments.is_treatment(record):
             found.add(record, [_TREATMENT])
         elif any(_indications(record, _REACTIONS)):
             found.add(record, [_SECTION])
-        elif not treatments.reacted:
+        elif not treatments.treat_reaction:
             found.add(record, _HYPERSENSITIVITY, _ALLERGIC)
     return found.result()
 
@@ -145,12 +145,12 @@ def hypersensitivity_result(question: str, records: Sequence[DrugRecord], treatm
 class _FoundSections:
     """Collects the sections found for a question for the result of the tool."""
 
-    def __init__(self, records: Sequence[DrugRecord], told: Mapping[str, JsonValue]) -> None:
+    def __init__(self, records: Sequence[DrugRecord], data: Mapping[str, JsonValue]) -> None:
         self._passages: list[Passage] = []
         self._rows: list[JsonValue] = []
         self.pairs: list[JsonValue] = []
         self._subject = ", ".join(record.generic_name for record in records)
-        self._told = told
+        self._data = data
 
     def add(self, record: DrugRecord, sections: Iterable[SectionName], about: re.Pattern[str] = _ANYTHING) -> bool:
         """Add the sentences that match ``about``, for each section of the first label that has one; return if any."""
@@ -170,7 +170,7 @@ class _FoundSections:
     def result(self) -> ToolResult:
         """Return what was found."""
         summary = Phrase(text="{count} sections", singular="{count} section", values={"count": len(self._passages)})
-        data: JsonValue = {**self._told, "pairs": self.pairs, "results": self._rows}
+        data: JsonValue = {**self._data, "pairs": self.pairs, "results": self._rows}
         return ToolResult(data=data, passages=tuple(self._passages), summary=summary, subject=self._subject)
 
 
