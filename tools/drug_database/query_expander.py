@@ -154,11 +154,8 @@ class QueryExpander:
         ingredients = self._index.entries[entries[0]].ingredients
         if len(entries) > 1 or len(ingredients) > _MOST_INGREDIENTS:
             return Expansion(asked=asked)
-        names = [*also, *ingredients]
-        others = [other for name in names for other in aliases().substance_names(name)]
-        return Expansion(
-            asked=asked, same=_others([*names, *others], asked), related=_others(self._classes_of(entries[0]), asked)
-        )
+        same = _with_official_names([*also, *ingredients])
+        return Expansion(asked=asked, same=_others(same, asked), related=_others(self._classes_of(entries[0]), asked))
 
     def _classes_of(self, entry: int) -> list[str]:
         """Return what the record's established classes are called, the most specific first."""
@@ -169,12 +166,9 @@ class QueryExpander:
     def _of_class(self, asked: str, group: ClassAlias) -> Expansion:
         same = [one.alias for one in aliases().classes if (one.classes, one.names) == (group.classes, group.names)]
         members = self._members[group.alias]
-        names = [name for entry in members[:_MOST_MEMBERS] for name in self._index.entries[entry].ingredients]
-        others = [other for name in names for other in aliases().substance_names(name)]
-        few = len(members) <= _MOST_MEMBERS
-        return Expansion(
-            asked=asked, same=_others(same, asked), related=_others([*names, *others] if few else [], asked)
-        )
+        few = members if len(members) <= _MOST_MEMBERS else ()
+        names = [name for entry in few for name in self._index.entries[entry].ingredients]
+        return Expansion(asked=asked, same=_others(same, asked), related=_others(_with_official_names(names), asked))
 
 
 def _translated(words: Sequence[_Word], language: Language) -> Iterator[Translation]:
@@ -205,6 +199,11 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
 def _others(terms: Iterable[str], asked: str) -> tuple[str, ...]:
     """Return each term once, without the asked one."""
     return tuple({fold_name(term): term for term in reversed(list(terms)) if fold_name(term) != asked}.values())[::-1]
+
+
+def _with_official_names(names: Sequence[str]) -> list[str]:
+    """Return ``names``, then the other official names of the same substances."""
+    return [*names, *(other for name in names for other in aliases().substance_names(name))]
 
 
 def _with_plain(expansion: Expansion, words: Sequence[_Word]) -> Expansion:

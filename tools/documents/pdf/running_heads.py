@@ -96,10 +96,12 @@ def _near(line: Line) -> frozenset[Place]:
     """Return the line's place and the neighbouring ones, so that a small shift does not make it another head."""
     shape = _NUMBER.sub("#", line.text)
     across, up = line.left / _ZONE, line.base / _GRID
-    # The neighbour on the nearer side alone, in each direction.
-    columns = {round(across), round(across + (0.5 if across > round(across) else -0.5))}
-    rows = {round(up), round(up + (0.5 if up > round(up) else -0.5))}
-    return frozenset([(shape, column, row) for column in columns for row in rows])
+    return frozenset([(shape, column, row) for column in _nearest(across) for row in _nearest(up)])
+
+
+def _nearest(place: float) -> set[int]:
+    """Return the nearest integer and its neighbour on the side of ``place``."""
+    return {round(place), round(place + (0.5 if place > round(place) else -0.5))}
 
 
 def in_margins(page: PdfPage) -> list[Line]:
