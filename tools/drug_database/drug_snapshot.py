@@ -43,7 +43,7 @@ class DrugSnapshot:
         lines: list[bytes] = []
         for piece in range(catalog.name_pieces):
             packed = drug_collection.read_pieces(
-                client, generation.parts, drug_collection.NAMES, 1, first=piece, timeout=READ_SECONDS
+                client, generation, drug_collection.NAMES, 1, first=piece, timeout=READ_SECONDS
             )
             lines += drug_collection.unpack(packed)
         return cls(generation, catalog, NameIndex(map(orjson.loads, lines)))
@@ -89,4 +89,4 @@ class DrugSnapshot:
         return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
 
     def _pieces(self, client: Client, name: str, count: int) -> str:
-        return drug_collection.read_pieces(client, self.generation.parts, name, count, timeout=READ_SECONDS)
+        return drug_collection.read_pieces(client, self.generation, name, count, timeout=READ_SECONDS)

@@ -155,7 +155,7 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> D
         raise index_mismatch("drug database")
     # After a restart of Milvus Lite no collection is loaded, and only loaded ones can be read.
     client.load_collection(generation.parts, timeout=WRITE_SECONDS)
-    text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
+    text = read_pieces(client, generation, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
         raise index_mismatch("drug database")
@@ -165,20 +165,21 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> D
 def stored_sources(client: Client, generation: Generation, *, timeout: float) -> frozenset[str] | None:
     """Return the source ids of a generation of any version; None when unreadable."""
     try:
-        catalog = orjson.loads(read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout))
+        catalog = orjson.loads(read_pieces(client, generation, CATALOG, 1, timeout=timeout))
         return frozenset(stats["source"]["id"] for stats in catalog["sources"])
     except (MilvusException, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
 
-def read_pieces(client: Client, collection: str, name: str, count: int, *, timeout: float, first: int = 0) -> str:
+def read_pieces(
+    client: Client, generation: Generation, name: str, count: int, *, timeout: float, first: int = 0
+) -> str:
     """Return the text that was stored under ``name`` in ``count`` pieces."""
     found: dict[str, str] = {}
     ids = [f"{name}#{number}" for number in range(first, first + count)]
     for start in range(0, len(ids), 50):
-        rows = client.query(
-            collection, filter=one_of("id", ids[start : start + 50]), output_fields=["id", "piece"], timeout=timeout
-        )
+        wanted = one_of("id", ids[start : start + 50])
+        rows = client.query(generation.parts, filter=wanted, output_fields=["id", "piece"], timeout=timeout)
         found |= {row["id"]: row["piece"] for row in rows}
     return "".join(found.get(id_, "") for id_ in ids)
 

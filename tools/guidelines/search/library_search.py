@@ -112,7 +112,7 @@ class LibrarySearch:
             problems += [
                 f"Guideline {document}: {indexed} of {version.passages} passages can be searched by {what}. "
                 "Run `asclepius guidelines reindex`."
-                for what, indexed in self._missing(VersionRef(document, version.key), version)
+                for what, indexed in self._missing(document, version)
             ]
             if not store.original(version).is_file():
                 problems.append(f"Guideline {document}: its original file is gone; add it again.")
@@ -127,7 +127,7 @@ class LibrarySearch:
             snapshot = catalog.snapshot()
             gone += len(catalog.store.damaged()) + len(snapshot.unreadable)
             for document, version in snapshot.live.items():
-                missing = any(self._missing(VersionRef(document, version.key), version))
+                missing = any(self._missing(document, version))
                 older += version.reader < READER or missing
         problems = [f"Files of conversations that are damaged and not searched: {gone}."] if gone else []
         if older:
@@ -137,8 +137,9 @@ class LibrarySearch:
             )
         return problems
 
-    def _missing(self, ref: VersionRef, version: DocumentVersion) -> Iterator[tuple[str, int]]:
+    def _missing(self, document: str, version: DocumentVersion) -> Iterator[tuple[str, int]]:
         """Yield each kind of search that lacks passages of the version, and the number of passages that it has."""
+        ref = VersionRef(document, version.key)
         for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):
             indexed = collection.count(str(ref)) if collection is not None else version.passages
             if indexed != version.passages:
