@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Final
 
 from tools.language.word_lists import word_entries
 
@@ -24,24 +24,16 @@ def fold_figures(text: str) -> str:
     return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
 
 
-class _Listed(NamedTuple):
-    """A unit of the file."""
-
-    name: str
-    kind: str
-    factor: float
-    spellings: list[str]
-
-
-def _listed() -> Iterator[_Listed]:
+def _listed() -> Iterator[tuple[str, str, float, list[str]]]:
+    """Yield the usual name of each unit, its kind, its factor and its spellings."""
     for kind, units in word_entries("units").items():
         for unit in units.split("; "):
             names, _, factor = unit.partition("=")
-            yield _Listed(names.partition("|")[0], kind, float(factor), fold_figures(names).split("|"))
+            yield names.partition("|")[0], kind, float(factor), fold_figures(names).split("|")
 
 
-_SPELLINGS: Final = {unit.name: unit.spellings for unit in _listed()}
-UNITS: Final = {spelling: (unit.kind, unit.factor) for unit in _listed() for spelling in unit.spellings}
+_SPELLINGS: Final = {name: written for name, _, _, written in _listed()}
+UNITS: Final = {spelling: (kind, factor) for _, kind, factor, written in _listed() for spelling in written}
 """Each spelling with its kind and its factor."""
 
 
