@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import URL, Connection, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -138,7 +138,10 @@ class _SqliteThread:
         self.engine = create_engine(url, hide_parameters=True, pool_size=1, max_overflow=0)
         self.executor = ThreadPoolExecutor(1, "sqlite")
         event.listen(self.engine, "connect", _sqlite_settings)
-        event.listen(engine.sync_engine, "engine_disposed", lambda _: self.engine.dispose())
+        event.listen(engine.sync_engine, "engine_disposed", self._dispose)
+
+    def _dispose(self, _engine: Engine) -> None:
+        self.engine.dispose()
 
 
 _threads: WeakKeyDictionary[AsyncEngine, _SqliteThread] = WeakKeyDictionary()
@@ -154,7 +157,7 @@ def lock_database(connection: Connection, number: int = _SETUP_LOCK) -> None:
 
 def _sqlite_settings(connection: Any, _record: Any) -> None:
     # SQLite's own function folds ASCII only.
-    connection.create_function("LOWER", 1, lambda text: text and text.lower(), deterministic=True)
+    connection.create_function("LOWER", 1, _lower, deterministic=True)
     cursor = connection.cursor()
     for pragma in ("busy_timeout=5000", "synchronous=NORMAL", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
@@ -162,3 +165,7 @@ def _sqlite_settings(connection: Any, _record: Any) -> None:
     with suppress(sqlite3.OperationalError):
         cursor.execute("PRAGMA journal_mode=WAL")
     cursor.close()
+
+
+def _lower(value: str | None) -> str | None:
+    return None if value is None else value.lower()
