@@ -24,9 +24,8 @@ from chat_app.generation.generator import Generator
 from chat_app.generation.output import GeneratorOutput, PydanticProcessor
 from chat_app.generation.prompt import Prompt
 from chat_app.settings import DiagnosticsSettings
-from chat_app.tracing import GeneratorTrace, trace_app_generator
+from chat_app.tracing import GeneratorTrace, TraceWriter, trace_app_generator
 from chat_app.tracing.trace_files import append_line, update_document
-from chat_app.tracing.writer import TraceWriter
 from tests.support.engine import adapter
 from tests.support.scripted_server import ScriptedServer, text_reply
 
@@ -286,8 +285,8 @@ def test_a_process_killed_while_it_writes_leaves_whole_lines_and_no_lock(tmp_pat
 WRITE_AND_LEAVE = """
 import sys
 from pathlib import Path
+from chat_app.tracing import TraceWriter
 from chat_app.tracing.trace_files import append_line
-from chat_app.tracing.writer import TraceWriter
 writer = TraceWriter()
 for number in range(100):
     writer.submit(Path(sys.argv[1]), lambda number=number: append_line(Path(sys.argv[1]) / "calls", str(number)))

@@ -19,11 +19,17 @@ from chat_app.generation.output import GeneratorOutput, PydanticProcessor
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.settings import DiagnosticsSettings
-from chat_app.tracing import trace_app_generator, trace_generator_call, trace_generator_states
-from chat_app.tracing.call_logger import GeneratorCallLogger
-from chat_app.tracing.state_logger import GeneratorStateLogger
-from chat_app.tracing.trace_files import TraceFolder, append_line, update_document
-from chat_app.tracing.writer import TraceWriter, shared_writer
+from chat_app.tracing import (
+    GeneratorCallLogger,
+    GeneratorStateLogger,
+    TraceFolder,
+    TraceWriter,
+    trace_app_generator,
+    trace_generator_call,
+    trace_generator_states,
+)
+from chat_app.tracing.trace_files import append_line, update_document
+from chat_app.tracing.writer import shared_writer
 from tests.support.scripted_server import ScriptedServer, Status, calls_reply, text_reply
 
 QUESTION = "Mrs Quillfeather, 71, potassium 6.17493: stop the ramipril?"
