@@ -50,9 +50,17 @@ MOST_ALARMS = {
     "complaints": 0.03,
     "shorthand": 0.005,
     "values": 0.025,
+    "few words": 0.005,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
-LEAST_RECOGNISED = {"ward and home": 0.93, "clinicians": 0.82, "indirect": 0.92, "shorthand": 0.94, "values": 0.78}
+LEAST_RECOGNISED = {
+    "ward and home": 0.93,
+    "clinicians": 0.82,
+    "indirect": 0.92,
+    "shorthand": 0.94,
+    "values": 0.78,
+    "few words": 0.87,
+}
 """Share of the emergencies of a group that must be recognised; 0.95 for other groups."""
 
 
