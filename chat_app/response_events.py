@@ -196,7 +196,7 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
     if not isinstance(body, dict):
         if named(line) == "error":
             return ErrorEvent(type="error")
-        if not body or isinstance(body, int | float) or is_other(named(line)):
+        if is_other(named(line)):
             return UnknownEvent(type=named(line))
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")
     kind = body.get("type")

@@ -61,15 +61,6 @@ def test_reasoning_without_tokens_is_not_shown_and_prose_is(text: str, shown: st
     assert answer(text, size) == (shown, [], "completed")
 
 
-def test_a_call_right_behind_prose_is_run() -> None:
-    header = ["assistant", "comment", "ary", " to", "=", "functions", ".find_drug", " json"]
-    fold = ResponseFold(TOOLS)
-    for word in ["Let me", " look", ".", *header, CALL]:
-        fold.apply(parse_event({"type": "response.output_text.delta", "item_id": "m", "delta": word}))
-    fold.apply(parse_event({"type": "response.completed", "response": response_body("r", "completed")}))
-    assert (fold.text, [call.arguments for call in fold.calls]) == ("Let me look.", [CALL])
-
-
 def test_a_call_of_an_unknown_tool_is_a_failure() -> None:
     assert answer("commentary to=functions.other json{}", 4) == ("", [], "failed")
 

@@ -455,12 +455,12 @@ def test_a_delta_in_another_shape_is_shown(piece: Json) -> None:
     assert fold.text == "Give it."
 
 
-def test_an_event_that_is_no_object_is_unknown_only_where_it_says_nothing() -> None:
-    for said, line in ((None, b""), ([], b""), (7, b""), ("alive", b"event: ping")):
-        assert isinstance(parse_event(said, line), UnknownEvent)
+@pytest.mark.parametrize("said", [None, [], 7, "alive"])
+def test_an_event_that_is_no_object_is_unknown_only_under_another_name(said: object) -> None:
+    assert isinstance(parse_event(said, b"event: ping"), UnknownEvent)
     for line in (b"", b"event: message", b"event: response.output_text.delta"):
         with pytest.raises(ProtocolViolation, match="not a JSON object"):
-            parse_event("Give it.", line)
+            parse_event(said, line)
 
 
 def test_arguments_that_cannot_be_text_are_a_violation() -> None:

@@ -75,9 +75,9 @@ def _pairs(row: Unit) -> Iterator[str]:
     """Yield the cells of ``row`` with their label and with their headers, and the caption."""
     label, *others = row.cells
     yield from (f"{label} {cell}" for cell in others)
-    if row.table:
-        yield from (f"{head} {cell}" for head, cell in zip(row.table.header, row.cells, strict=False))
-        yield row.table.caption
+    header, caption = (row.table.header, row.table.caption) if row.table else ((), "")
+    yield from (f"{head} {cell}" for head, cell in zip(header, row.cells, strict=False))
+    yield caption
 
 
 class CitedSource:

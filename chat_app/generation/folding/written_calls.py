@@ -28,7 +28,6 @@ _TAG: Final = rf"""
     (?<!`) (?: <[|\uff5c](?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:start_action|action_start)|python_(?:tag|start))
       (?![\w-])
     | (?:<\|start\|>assistant)?<\|channel\|>commentary\ to= | <\|start\|>assistant\ to=
-    | (?:assistant)?commentary\ to=functions\.(?:NAMES)
     | <\|message_sep\|>\s*function\ call
     | \[(?i:called\ function|tool\ call:)\ "?(?:NAMES)\b
     | \[(?:[A-Z]+_)?TOOLS?_(?:CALLS?|REQUESTS?|USE|CODE)\]
@@ -71,7 +70,6 @@ _PROSE: Final = re.compile(r"[^\s#]*[^\S\n][^\n#]*\w")
 _OPENS: Final = rf"""
     (?: (?:{_NEW_LINE}[a-z]*)? (?: (?:<\|start\|>assistant)?<\|channel\|>[\w ]* | <\|start\|>assistant\ t?o?
           | (?:<\|start\|>assistant|`)?<[/|\uff5c\u2581\w:-]*(?:\s+n?a?m?e?|>\s*(?:function\ )?\w*)?
-          | (?<![\w\s`])(?:assi\w{{0,5}}|(?:assistant)?comm\w{{0,6}}(?:\ (?:t(?:o(?:=\S{{0,99}})?)?)?)?)
           | \[(?:(?:called|tool)\ [a-z]*:?\ ?"?[\w.-]*|[A-Z_]*) | \]<?\]?m?i?n?i?m?a?x?\[?>? | [`~]+
         | (?:`*{_FENCE}|`)? (?:\[\s*)? (?:\{{\s* (?:["']\w* (?:["']\s* (?::\s*(?:["'][\w.:/-]*)?)?)?)?)? )
       | {_NEW_LINE} (?:{_FENCE})? (?: (?-i:{_ASSIGNED}) | {_CALLED} (?: (?<![\w-])(?:NAMES)
@@ -85,7 +83,7 @@ _ENDS: Final = frozenset("}>`~]")
 """The characters with which a call may end before its message does."""
 _LINE_ENDS: Final = re.compile(rf"{_NEW_LINE}\Z")
 _BEGINS: Final = frozenset("<[]{`~\n")
-"""The characters with which a call in the middle of a text begins; Harmony's begin with ``assi`` or ``comm``."""
+"""The characters with which a call in the middle of a text begins."""
 _MARKER: Final = "]<]minimax[>["
 """MiniMax's token before each tag of a call."""
 _JSON: Final = json.JSONDecoder()
@@ -126,8 +124,7 @@ class WrittenCalls:
 
     def feed(self, text: str) -> list[Piece]:
         """Return the text and the calls that ``text`` completes; what may belong to a call is held back."""
-        plain = _BEGINS.isdisjoint(text) and "assi" not in text and "comm" not in text
-        if plain and self._said and not self._held:
+        if self._said and not self._held and _BEGINS.isdisjoint(text):
             return [text]
         self._held += text
         return [] if self._begun and not self._may_end(text) else self._read(ended=False)

@@ -117,7 +117,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     others = places_on_other_drugs(question, candidates)
     fitting, misfits = fits_and_misfits(question, candidates, others)
     rarity = _rarity(question, candidates)
-    rarity_shares = _shares(_with_less_inherited(question, _with_less_asking(question, rarity)))
+    rarity_shares = _shares(_with_less_inherited(question, _with_less_asking(question, rarity), most=1.0))
     shares = _shares(_with_less_inherited(question, _judging_weights(question, candidates, rarity)))
     found: list[Scored] = []
     for each in candidates:
@@ -163,14 +163,14 @@ def _with_less_asking(question: Question, weights: Sequence[float]) -> list[floa
     ]
 
 
-def _with_less_inherited(question: Question, weights: Sequence[float]) -> list[float]:
-    """Return ``weights`` with less for the terms of earlier questions: together at most as much as the others have.
+def _with_less_inherited(question: Question, weights: Sequence[float], most: float = math.inf) -> list[float]:
+    """Return ``weights`` with less for the terms of earlier questions: together at most ``most`` times the others.
 
     A follow-up without terms of its own, such as "why?", is on all of the earlier ones.
     """
     before = sum(weights[term] for term in question.inherited)
     own = sum(weights) - before
-    factor = min(_INHERITED, own / before) if own and before else _INHERITED
+    factor = min(_INHERITED, most * own / before) if own and before else _INHERITED
     return [weight * (factor if term in question.inherited else 1.0) for term, weight in enumerate(weights)]
 
 

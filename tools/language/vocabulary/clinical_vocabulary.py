@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice, product, starmap
+from itertools import starmap
 from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
@@ -28,8 +28,6 @@ _EXACT: Final = "="
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 4
 _SHORTEST_START: Final = 3
-_MOST_PHRASES: Final = 6
-"""Maximum number of phrases for a compound."""
 _MOST_MEANT: Final = 3
 """Maximum number of words that a shortened word may mean."""
 _FINDING: Final = re.compile(
@@ -86,8 +84,7 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
 
 
 def _meant_by_parts(word: str) -> tuple[str, ...]:
-    parts = (_meant([part], "de") for part in compound_parts(word))
-    return tuple(islice(filter(None, map(" ".join, product(*parts))), _MOST_PHRASES))
+    return tuple(term for part in compound_parts(word) for term in _meant([part], "de"))
 
 
 def is_known_word(word: str) -> bool:
