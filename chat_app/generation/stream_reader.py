@@ -209,7 +209,7 @@ class _Bodies:
         self._half = ""
 
     def read(self, data: bytes, line: bytes) -> object:
-        """Return an event's body; None for plain text with a name of its own. Raises ``ValueError`` for any other."""
+        """Return the body; None for plain text under another event name. Raises ``ValueError`` for other text."""
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:

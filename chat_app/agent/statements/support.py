@@ -194,7 +194,7 @@ def _names(aligned: AlignedStatement) -> list[Problem]:
     medicines = {word: parts for word, parts in aligned.medicines.items() if word not in near}
     named = sorted(set(codes(aligned.text)))
     known = frozenset[str]().union(*(source.words for source in aligned.sources)) if medicines or named else near
-    # An abbreviation such as "SGLT2i" is named by what it inhibits.
+    # The source may write "SGLT2" where the statement writes "SGLT2i".
     named = [code for code in named if known.isdisjoint((code, code.removesuffix("i")))]
     if medicines and not any(aligned.medicines_in(unit.words - aligned.unit.words) for unit in aligned.repeated):
         near = known

@@ -15,7 +15,7 @@ _LONG: Final = re.compile(rf"\b[^\W\d_]{{{_SHORTEST_NAME + _SHORTEST_REST},}}\b"
 
 
 def with_separate_parts(text: str) -> str:
-    """Return ``text`` with hyphens between the words of each German compound that has no entry of its own.
+    """Return ``text`` with hyphens between the parts of each German compound that the vocabulary does not list.
 
     They are words of the clinical vocabulary. The name of a medicine or class is separated only if the word is unknown.
     """
