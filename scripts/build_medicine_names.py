@@ -56,7 +56,6 @@ def read_records(paths: Sequence[Path]) -> list[DrugRecord]:
     with Staging() as staging:
         imported = ImportedRows(staging, lambda _: None)
         read_paths(paths, imported)
-        imported.finish()
         return [roll_up(group, imported.sources) for group in staging.groups()]
 
 

@@ -120,6 +120,5 @@ def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
     with Staging() as staging:
         imported = ImportedRows(staging, lambda _: None)
         read_paths(paths, imported)
-        files = imported.finish()
         records = {group.key: roll_up(group, imported.sources) for group in staging.groups()}
-    return records, ImportReport(files=files, left_out=tuple(imported.left_out), records=len(records))
+    return records, ImportReport(files=tuple(imported.files), left_out=tuple(imported.left_out), records=len(records))

@@ -41,18 +41,20 @@ def read(files: Files, imported: ImportedRows) -> None:
         else:
             applications[row["ApplNo"]] = row["ApplType"], row["SponsorName"]
             imported.merge()
-    for line, row in _PRODUCTS.rows(files, imported):
-        imported.put(_product(row, *applications.get(row["ApplNo"], ("", ""))), line)
     names: dict[str, str] = {}
     for _, row in _STATUS_NAMES.rows(files, imported):
         names[row["MarketingStatusID"]] = row["MarketingStatusDescription"]
         imported.merge()
+    statuses = _STATUS.values(files, _item, "MarketingStatusID")
+    codes = _EQUIVALENCE.values(files, _item, "TECode")
+    for line, row in _PRODUCTS.rows(files, imported):
+        status = tuple(names.get(one, f"status {one}") for one in statuses.get(_item(row), ()))
+        imported.put(_product(row, *applications.get(row["ApplNo"], ("", "")), status, codes.get(_item(row), ())), line)
     for line, row in _STATUS.rows(files, imported):
-        status = names.get(row["MarketingStatusID"], f"status {row['MarketingStatusID']}")
-        imported.patch(_item(row), "marketing", status, line)
+        imported.add(_item(row), line)
     for line, row in _EQUIVALENCE.rows(files, imported):
         if row["TECode"]:
-            imported.patch(_item(row), "te_codes", row["TECode"], line)
+            imported.add(_item(row), line)
         else:
             imported.refuse(line, "no equivalence code")
 
@@ -61,11 +63,12 @@ def _item(row: Row) -> str:
     return f"{row['ApplNo']}-{row['ProductNo']}"
 
 
-def _product(row: Row, kind: str, sponsor: str) -> Contribution:
+def _product(row: Row, kind: str, sponsor: str, status: tuple[str, ...], te_codes: tuple[str, ...]) -> Contribution:
     substances = cell_values(row["ActiveIngredient"])
     product = approved_product(
         row["Form"], row["DrugName"], row["Strength"], substances, labeler=sponsor, application=f"{kind}{row['ApplNo']}"
     )
+    product = product.model_copy(update={"marketing": (*product.marketing, *status), "te_codes": te_codes})
     return Contribution.of_product(product, source=_SOURCE.id, item=_item(row), substances=substances)
 
 

@@ -8,7 +8,7 @@ from tools.drug_database.records.drug_record import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
 from tools.drug_database.records.shipped_data import shipped_json
 from tools.drug_database.source_files.container import Entry
-from tools.drug_database.storage.staging import PatchField, Staging
+from tools.drug_database.storage.staging import Staging
 
 Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000
@@ -25,13 +25,11 @@ class ImportedRows:
     def __init__(self, staging: Staging, progress: Progress) -> None:
         self._staging = staging
         self._progress = progress
-        self._files: dict[str, FileReport] = {}
-        self._key = ""
-        """Key of the current file in ``_files``."""
         self._count: FileReport
         """Report of the current file."""
         self._put = 0
         self._total: int | None = None
+        self.files: list[FileReport] = []
         self.sources: dict[str, DataSource] = {}
         self.left_out: list[str] = []
 
@@ -43,9 +41,8 @@ class ImportedRows:
         A source without a date has that of the file.
         """
         self.sources[source.id] = source if source.date else source.model_copy(update={"date": entry.date})
-        new = FileReport(file=entry.name, format=kind, source=source.id)
-        self._key = f"{entry.path}:{entry.member}"
-        count = self._count = self._files.setdefault(self._key, new)
+        count = self._count = FileReport(file=entry.name, format=kind, source=source.id)
+        self.files.append(count)
         before = self._staging.item_count(source.id)
         self._put, self._total = 0, total
         self._report()
@@ -54,9 +51,8 @@ class ImportedRows:
             if count.read % _EVERY == 0:
                 self._report()
             yield row
-        items = self._staging.item_count(source.id) - before
-        count.kept += items
-        count.merged += self._put - items
+        count.kept = self._staging.item_count(source.id) - before
+        count.merged += self._put - count.kept
         self._report()
 
     def put(self, found: Contribution | str, line: int) -> None:
@@ -71,10 +67,12 @@ class ImportedRows:
         else:
             self._put += 1
 
-    def patch(self, item: str, field: PatchField, value: str, line: int) -> None:
-        """Store a row that adds to the products of an item of the file's source."""
-        self._staging.patch(self._count.source, item, field, value, file=self._key, line=line)
-        self._count.merged += 1
+    def add(self, item: str, line: int) -> None:
+        """Count a row whose facts went into the products of ``item``; refuse it where the data lack that item."""
+        if self._staging.has(self._count.source, item):
+            self.merge()
+        else:
+            self.refuse(line, "its product is not in the data")
 
     def merge(self) -> None:
         """Count a row whose facts went into other items, such as the meaning of a code."""
@@ -82,18 +80,7 @@ class ImportedRows:
 
     def refuse(self, line: int, reason: str) -> None:
         """Count a rejected row. ``reason`` must not repeat the row's text."""
-        self._refuse(self._count, line, reason)
-
-    def finish(self) -> tuple[FileReport, ...]:
-        """Refuse the rows that add to an item which never came, and return the counts."""
-        for key, line in self._staging.drop_orphans():
-            count = self._files[key]
-            count.merged -= 1
-            self._refuse(count, line, "its product is not in the data")
-        return tuple(self._files.values())
-
-    @staticmethod
-    def _refuse(count: FileReport, line: int, reason: str) -> None:
+        count = self._count
         count.refused += 1
         count.reasons[reason] += 1
         if len(count.examples) < EXAMPLES:

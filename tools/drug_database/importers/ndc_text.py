@@ -5,6 +5,7 @@ listings are read. A product's key is its PRODUCTNDC, which stays the same from 
 Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File Definitions".
 """
 
+from operator import itemgetter
 from typing import Final
 
 from tools.drug_database.importers.importer_base import SOURCES, Files, ImportedRows, Importer
@@ -23,17 +24,18 @@ _PACKAGES: Final = SourceTable("NDC packages", _SOURCE, frozenset({"PRODUCTID", 
 
 
 def read(files: Files, imported: ImportedRows) -> None:
-    """Read products, then packages."""
+    """Read products with their packages."""
+    packages = _PACKAGES.values(files, itemgetter("PRODUCTNDC"), "NDCPACKAGECODE")
     for line, row in _PRODUCTS.rows(files, imported):
-        imported.put(_product(row), line)
+        imported.put(_product(row, packages.get(row["PRODUCTNDC"], ())), line)
     for line, row in _PACKAGES.rows(files, imported):
         if not row["PRODUCTNDC"] or not row["NDCPACKAGECODE"]:
             imported.refuse(line, "no product or package code")
         else:
-            imported.patch(row["PRODUCTNDC"], "packages", row["NDCPACKAGECODE"], line)
+            imported.add(row["PRODUCTNDC"], line)
 
 
-def _product(row: Row) -> Contribution | str:
+def _product(row: Row, packages: tuple[str, ...]) -> Contribution | str:
     """Return the row as a contribution, or the reason why it is refused."""
     code = row["PRODUCTNDC"]
     if not code:
@@ -50,7 +52,7 @@ def _product(row: Row) -> Contribution | str:
         brand_names=(brand,) if brand else (),
         synonyms=tuple(filter(None, (row["NONPROPRIETARYNAME"].lower(),))),
         drug_classes=_classes(row.get("PHARM_CLASSES", "")),
-        products=(_details(row, code, brand),),
+        products=(_details(row, code, brand).model_copy(update={"packages": packages}),),
     )
 
 

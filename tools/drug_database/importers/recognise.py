@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.drug_database.importers import drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
-from tools.drug_database.importers.importer_base import Files, ImportedRows, Importer
+from tools.drug_database.importers.importer_base import ImportedRows, Importer
 from tools.drug_database.source_files.container import Entry, entries
 from tools.errors import SourceRejected
 
@@ -23,23 +23,25 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
 
 def read_paths(paths: Sequence[Path], imported: ImportedRows) -> None:
     """Read files by their format. Raises ``SourceRejected`` when one is missing or damaged, or a path holds no data."""
-    recognised = [job for path in paths for job in _recognised(path, imported)]
-    for importer, files in recognised:
+    found: dict[Importer, dict[str, list[Entry]]] = {}
+    for path in paths:
+        if not _recognise(path, found, imported):
+            *titles, last = (one.title for one in IMPORTERS)
+            raise SourceRejected(
+                f"{path.name} is no drug data that can be imported. Known are {', '.join(titles)}, or {last}."
+            )
+    for importer, files in found.items():
         importer.read(files, imported)
 
 
-def _recognised(path: Path, imported: ImportedRows) -> list[tuple[Importer, Files]]:
-    """Return the files of each format at ``path``; note those that no importer reads."""
-    found: dict[Importer, dict[str, list[Entry]]] = {}
+def _recognise(path: Path, found: dict[Importer, dict[str, list[Entry]]], imported: ImportedRows) -> bool:
+    """Add the files at ``path`` to those of their format, note those that no importer reads; return if any is read."""
+    known = False
     for entry in entries(path):
-        known = next(((one, role) for one in IMPORTERS if (role := one.role(entry))), None)
-        if known is None:
+        one, role = next(((one, role) for one in IMPORTERS if (role := one.role(entry))), (None, ""))
+        if one is None:
             imported.left_out.append(entry.name)
         else:
-            found.setdefault(known[0], {}).setdefault(known[1], []).append(entry)
-    if not found:
-        *titles, last = (one.title for one in IMPORTERS)
-        raise SourceRejected(
-            f"{path.name} is no drug data that can be imported. Known are {', '.join(titles)}, or {last}."
-        )
-    return list(found.items())
+            known = True
+            found.setdefault(one, {}).setdefault(role, []).append(entry)
+    return known

@@ -49,6 +49,7 @@ class _Concepts:
     """Components of a drug, drugs of a pack, and the generic drug of a branded one."""
     ingredient: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     precise: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    packages: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     used: set[str] = field(default_factory=set[str])
 
 
@@ -77,16 +78,21 @@ def read(files: Files, imported: ImportedRows) -> None:
             imported.merge()
         else:
             imported.refuse(line, "the relation leads to no product")
+    known.packages = _ATTRIBUTES.values(files, _package_of, "ATV")
     for line, row in _CONCEPTS.rows(files, imported):
         _take_concept(row, line, imported, known)
-    products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
     for line, row in _ATTRIBUTES.rows(files, imported):
         if row["ATN"] != "NDC":
             imported.refuse(line, "the attribute is no NDC")
-        elif row["RXCUI"] not in products:
-            imported.refuse(line, "its product is not in the data")
+        elif known.kinds.get(row["RXCUI"]) in _DRUGS | _PACKS:
+            imported.add(row["RXCUI"], line)
         else:
-            imported.patch(row["RXCUI"], "packages", row["ATV"], line)
+            imported.refuse(line, "its product is not in the data")
+
+
+def _package_of(row: Row) -> str:
+    """Return the concept of which the attribute is a package code; empty for another attribute."""
+    return row["RXCUI"] if row["ATN"] == "NDC" else ""
 
 
 def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
@@ -145,7 +151,14 @@ def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
         return None
     brand = _brand(name) if branded else ""
     form, routes = form_and_routes(parts.form)
-    product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,), strengths=parts.strengths)
+    product = Product(
+        dosage_form=form,
+        routes=routes,
+        brand_name=brand,
+        rxcuis=(rxcui,),
+        strengths=parts.strengths,
+        packages=known.packages.get(rxcui, ()),
+    )
     return Contribution.of_product(product, source=_SOURCE.id, item=rxcui, substances=parts.substances)
 
 
@@ -196,7 +209,8 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     substances = tuple(dict.fromkeys(name for part in parts if part for name in part.substances))
     if not substances or None in parts:
         return None
-    product = Product(dosage_form="kit", brand_name=_brand(name), rxcuis=(rxcui,))
+    packages = known.packages.get(rxcui, ())
+    product = Product(dosage_form="kit", brand_name=_brand(name), rxcuis=(rxcui,), packages=packages)
     return Contribution.of_product(product, source=_SOURCE.id, item=rxcui, substances=substances)
 
 

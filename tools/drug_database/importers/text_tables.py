@@ -1,6 +1,6 @@
 """Reads the text tables of drug data: their rows, and lists and strengths in their cells."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tools.drug_database.importers.importer_base import FileRole, Files, ImportedRows
@@ -45,6 +45,15 @@ class SourceTable(NamedTuple):
                     imported.refuse(line, row)
                 else:
                     yield line, row
+
+    def values(self, files: Files, item: Callable[[Row], str], column: str) -> dict[str, tuple[str, ...]]:
+        """Return the distinct values of ``column`` by the item that a row adds to ("" for none); count no row."""
+        found: dict[str, dict[str, None]] = {}
+        for entry in files.get(self.title, ()):
+            for _, row in self.read(entry):
+                if not isinstance(row, str) and (name := item(row)) and row[column]:
+                    found.setdefault(name, {})[row[column]] = None
+        return {name: tuple(values) for name, values in found.items()}
 
 
 def by_columns(*tables: SourceTable) -> FileRole:

@@ -64,7 +64,6 @@ def run_import(
         known = _known(client, before, job)
         without = job.remove | (frozenset(imported.sources) if job.replace else frozenset[str]())
         _keep(client, before if known.sources else None, staging, without, report)
-        files = imported.finish()
         sources = {stats.source.id: stats.source for stats in known.sources} | imported.sources
         versions = {stats.source.id: stats.version for stats in known.sources} | dict(job.versions)
         cut_off = drop_leftovers(client, alias, before)
@@ -77,7 +76,7 @@ def run_import(
             raise
     progress(ImportProgress(stage="done", label="", done=catalog.records, total=catalog.records))
     return ImportReport(
-        files=files,
+        files=tuple(imported.files),
         left_out=tuple(imported.left_out),
         records=catalog.records,
         products=catalog.products,

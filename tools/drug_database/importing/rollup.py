@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import orjson
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
@@ -31,7 +30,6 @@ _NAME_RANKS: Final = {formulary.SOURCE_ID: 0, demo.SOURCE_ID: 1, "": 2}
 """Whose wording of the generic name wins, by source id up to a colon; 0 is first."""
 _LABEL_RANKS: Final = {formulary.SOURCE_ID: 0, "": 1, demo.SOURCE_ID: 2}
 """Whose labels are shown first."""
-_Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
 
 
 class Facts:
@@ -78,7 +76,7 @@ class _ProductBin:
 
 def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord:
     """Return the record of one ingredient set. ``sources`` names every source that its lines refer to."""
-    items, patches = _parse(group.lines)
+    items = [Contribution.model_validate_json(line) for line in group.lines]
     items.sort(key=lambda item: (_rank(_NAME_RANKS, item.source), item.source, item.item))
     # The best source orders and spells the ingredients.
     first = next((item for item in items if item.ingredients), items[0])
@@ -95,10 +93,8 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
         for name in item.brand_names:
             (brands if is_brand(name, plain) else synonyms).add([name], item.source)
         synonyms.add(item.synonyms, item.source)
-        added = patches.get((item.source, item.item), {})
         for product in item.products:
-            lists = {name: getattr(product, name) + values for name, values in added.items()}
-            _file(products, product.model_copy(update=lists), item.source, plain)
+            _file(products, product, item.source, plain)
     known = {fold_name(generic), *(fold_name(fact.value) for fact in substances.facts())}
     return DrugRecord(
         key=group.key,
@@ -135,18 +131,6 @@ def _is_slip(word: str, plain: frozenset[str]) -> bool:
 
 def _rank(ranks: Mapping[str, int], source: str) -> int:
     return ranks.get(source.partition(":")[0], ranks[""])
-
-
-def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
-    items: list[Contribution] = []
-    patches: _Patches = {}
-    for line in lines:
-        if '"facts":{' in line:
-            patch = orjson.loads(line)
-            patches[patch["source"], patch["item"]] = {name: tuple(some) for name, some in patch["facts"].items()}
-        else:
-            items.append(Contribution.model_validate_json(line))
-    return items, patches
 
 
 def _plain_words(ingredients: Iterable[str], items: Iterable[Contribution]) -> frozenset[str]:

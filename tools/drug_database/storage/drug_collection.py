@@ -25,7 +25,7 @@ from tools.language.terms import stem
 from tools.language.word_lists import word_list
 from tools.milvus.connection import Client, index_mismatch, one_of
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Rises with every change of the stored form."""
 CHUNK: Final = 60_000
 """Characters of one stored piece and bytes of one shadow field; Milvus takes 65,535 bytes."""
