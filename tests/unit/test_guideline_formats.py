@@ -71,6 +71,10 @@ def test_markdown_keeps_its_facts_headings_lists_and_tables() -> None:
     ]
 
 
+def test_signs_that_mark_nothing_in_markdown_are_kept() -> None:
+    assert kinds(read_markdown("Give `_dose` 2 \\* *daily*.")) == [("text", "Give _dose 2 * daily.")]
+
+
 def test_html_is_read_without_its_navigation_and_scripts() -> None:
     extraction = read_html(
         "<html lang='en'><head><title>Sepsis care</title><meta name='author' content='Example Society'>"

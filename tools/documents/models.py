@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from tools.types import Frozen, SectionStart
 
-READER = 14
+READER = 15
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 
 _JOINTS: Final = frozenset({"", "and", "or", "and/or", "und", "oder", "und/oder", "y", "o", "y/o"})

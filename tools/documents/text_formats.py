@@ -4,7 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
-from itertools import takewhile
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from tools.documents.models import Block, BlockKind, Extraction, PageContent, TableRows
 from tools.errors import SourceRejected
@@ -12,13 +14,10 @@ from tools.language.terms import clean
 
 _FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _FIELD = re.compile(r"^([a-z_]+):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*#*$")
 _ITEM = re.compile(r"^[ \t]*(?:([-*+•])|(\d{1,3})[.)])[ \t]+(?=\S)")
-_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
-_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
 _CAPTION = re.compile(r"^(?:Table|Figure|Box) [A-Z]?\d[\w.-]*[.:] ")
-_MARKS = re.compile(r"(\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|`)")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_BLOCK_BEGINS = {"paragraph_open", "heading_open", "list_item_open", "fence", "code_block", "end"}
 _FACTS = ("title", "issuer", "version", "date", "language", "licence", "url")
 _HTML_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HTML_BLOCKS = {"p", "li", "td", "th", "caption", "figcaption", "div", "blockquote", "dt", "dd", "pre", "title"}
@@ -55,7 +54,7 @@ def read_markdown(text: str) -> Extraction:
     if front:
         facts = {key: value.strip("\"'") for key, value in _FIELD.findall(front[1]) if key in _FACTS}
         text = text[front.end() :]
-    return _extraction(_markdown_blocks(text.splitlines()), facts)
+    return _extraction(_markdown_blocks(text), facts)
 
 
 def read_plain(text: str) -> Extraction:
@@ -107,56 +106,40 @@ def _extraction(blocks: Iterable[Block], facts: Mapping[str, str]) -> Extraction
     return Extraction(**{**found, "title": title}, paged=False, pages=(page,))
 
 
-def _markdown_blocks(lines: Sequence[str]) -> Iterator[Block]:
-    open_kind: BlockKind = "text"
-    held: list[str] = []
-    at = 0
-
-    def flush() -> Iterator[Block]:
-        if held:
-            yield Block(kind=open_kind, text=_inline(" ".join(held)))
-            held.clear()
-
-    while at < len(lines):
-        line = lines[at]
-        heading = _HEADING.match(line)
-        if at + 1 < len(lines) and _ROW.match(line) and _RULE.match(lines[at + 1]):
-            caption = held.pop() if held and _CAPTION.match(held[-1]) else ""
-            yield from flush()
-            table, at = _markdown_table(lines, at, _inline(caption))
-            yield Block.of_table(table)
-            open_kind = "text"
-            continue
-        if heading or not line.strip():
-            if not (held and _CAPTION.match(held[-1]) and not heading):
-                yield from flush()
-            if heading and heading[2]:
-                yield Block(kind="heading", text=_inline(heading[2]), level=len(heading[1]))
-            open_kind = "text"
-        elif _ITEM.match(line) or _CAPTION.match(line):
-            yield from flush()
-            open_kind = "item" if _ITEM.match(line) else "caption"
-            held.append(line.strip())
-        else:
-            held.append(line.strip().removeprefix("> "))
-        at += 1
-    yield from flush()
+def _markdown_blocks(text: str) -> Iterator[Block]:
+    mark, caption, level = "", "", 0
+    rows: list[list[str]] = []
+    # The end of the text, at which a caption without a table is released.
+    for token in (*_MARKDOWN.parse(text), Token("end", "", 0)):
+        if caption and token.type in _BLOCK_BEGINS:
+            yield Block(kind="caption", text=caption)
+            caption = ""
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+        elif token.type == "list_item_open":
+            mark = f"{token.info}{token.markup} "
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "table_close":
+            header, *body = map(tuple, rows)
+            yield Block.of_table(TableRows(caption=caption, header=header, rows=tuple(filter(any, body))))
+            caption, rows = "", []
+        elif token.type in {"inline", "fence", "code_block"}:
+            words = clean(_words(token))
+            if rows:
+                rows[-1].append(words)
+            elif _CAPTION.match(words) and not level and not mark:
+                caption = words
+            elif words:
+                kind: BlockKind = "heading" if level else "item" if mark else "text"
+                yield Block(kind=kind, text=f"{mark}{words}", level=level)
+            mark, level = "", 0
 
 
-def _markdown_table(lines: Sequence[str], at: int, caption: str) -> tuple[TableRows, int]:
-    body = list(takewhile(_ROW.match, (lines[below] for below in range(at + 2, len(lines)))))
-    rows = tuple(row for row in map(_cells, body) if any(row))
-    return TableRows(caption=caption, header=_cells(lines[at]), rows=rows), at + 2 + len(body)
-
-
-def _cells(line: str) -> tuple[str, ...]:
-    match = _ROW.match(line)
-    return tuple(_inline(cell) for cell in re.split(r"(?<!\\)\|", match[1])) if match else ()
-
-
-def _inline(text: str) -> str:
-    """Return the words without the marks of emphasis and the addresses of links."""
-    return clean(_MARKS.sub("", _LINK.sub(r"\1", text)))
+def _words(token: Token) -> str:
+    """Return the words of a token without the marks of emphasis and the addresses of links."""
+    parts = token.children or ()
+    return "".join(" " if part.type.endswith("break") else part.content for part in parts) or token.content
 
 
 class _HtmlReader(HTMLParser):
