@@ -283,6 +283,11 @@ class TestSpl:
         assert stated[0].startswith("Active liver disease, which may include")
         assert "Hypersensitivity to any component of this medication." in stated
 
+    def test_the_words_of_an_item_before_the_list_inside_it_are_read(self, shared: Path) -> None:
+        records, _ = rolled_up(shared / "data/drugs/spl/lipitor-orig.xml")
+        indicated = records["atorvastatin"].labels[0].sections["indications"]
+        assert any("in boys and postmenarchal girls, 10 to 17 years of age" in one for one in indicated)
+
     def test_the_overdosage_section_is_read(self, shared: Path) -> None:
         records, _ = rolled_up(shared / "data/drugs/spl")
         assert any("overdos" in one.lower() for one in records["atorvastatin"].labels[0].sections["overdosage"])

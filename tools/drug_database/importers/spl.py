@@ -21,6 +21,7 @@ _SOURCE: Final = SOURCES["dailymed"]
 _V3: Final = "{urn:hl7-org:v3}"
 _BLOCKS: Final = frozenset({f"{_V3}{name}" for name in ("paragraph", "item", "tr", "caption")})
 _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\s+")
+_BREAK = re.compile(r"[\r\n]")
 _CELLS: Final = frozenset({f"{_V3}td", f"{_V3}th"})
 
 
@@ -148,38 +149,24 @@ def _prose(section: Element) -> str:
         bare = not any(_text(text) for text in texts) and inner.find(f".//{_V3}section") is None
         if title and bare and inner is not section:
             lines.append(f"{title}." if title[-1].isalnum() else title)
-        lines += (line for text in texts for line in _lines(text))
-    return "\n".join(line for line in lines if line)
+        written = "\n".join("".join(_written(text)) for text in texts)
+        lines += (" ".join(line.split()).strip("| ") for line in written.split("\n"))
+    return "\n".join(line for line in lines if line.strip(BULLET))
 
 
-def _lines(text: Element) -> Iterator[str]:
-    """Yield a line per block, and the text outside all blocks."""
-    blocks = [block for block in text.iter() if block.tag in _BLOCKS and not _holds_block(block)]
-    if not blocks or _text(text)[:40] != _text(blocks[0])[:40]:
-        yield _loose(text)
-    for block in blocks:
-        yield _line(block)
-
-
-def _loose(element: Element) -> str:
-    """Return the words of ``element`` outside all blocks."""
-    if element.tag in _BLOCKS and not _holds_block(element):
-        return ""
-    parts = [element.text or ""]
+def _written(element: Element) -> Iterator[str]:
+    """Yield the text of ``element`` with line breaks around its blocks, bullets and bars between cells."""
+    around = "\n" if element.tag in _BLOCKS else ""
+    yield around
+    if element.tag == f"{_V3}item":
+        yield f"{BULLET} "
+    yield _BREAK.sub(" ", element.text or "")
     for child in element:
-        parts += (_loose(child), child.tail or "")
-    return " ".join(" ".join(parts).split())
-
-
-def _holds_block(block: Element) -> bool:
-    return any(inner.tag in _BLOCKS for inner in block.iter() if inner is not block)
-
-
-def _line(block: Element) -> str:
-    cells = [_text(cell) for cell in block if cell.tag in _CELLS]
-    if cells:
-        return " | ".join(cells)
-    return f"{BULLET} {_text(block)}" if block.tag == f"{_V3}item" else _text(block)
+        yield from _written(child)
+        if child.tag in _CELLS and child is not element[-1]:
+            yield " | "
+        yield _BREAK.sub(" ", child.tail or "")
+    yield around
 
 
 def _text(element: Element | None) -> str:
