@@ -40,13 +40,9 @@ class DrugSnapshot:
         """Load a generation into Milvus's memory, and return it with its names."""
         catalog = drug_collection.read_catalog(client, generation, timeout=READ_SECONDS)
         client.load_collection(generation.records, timeout=WRITE_SECONDS)
-        lines: list[bytes] = []
-        for piece in range(catalog.name_pieces):
-            packed = drug_collection.read_pieces(
-                client, generation, drug_collection.NAMES, 1, first=piece, timeout=READ_SECONDS
-            )
-            lines += drug_collection.unpack(packed)
-        return cls(generation, catalog, NameIndex(map(orjson.loads, lines)))
+        names, pieces = drug_collection.NAMES, catalog.name_pieces
+        packed = drug_collection.read_pieces(client, generation, names, pieces, timeout=READ_SECONDS)
+        return cls(generation, catalog, NameIndex(map(orjson.loads, filter(None, drug_collection.unpack(packed)))))
 
     @cached_property
     def expander(self) -> QueryExpander:

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -25,7 +26,6 @@ from tools.language.folding import fold_name
 from tools.milvus.connection import Client
 
 _EVERY: Final = 250
-_NAMES_A_PIECE: Final = 500
 
 
 class ImportCancelled(ToolError):
@@ -128,34 +128,6 @@ def _keep(
     client.release_collection(before.facts, timeout=WRITE_SECONDS)
 
 
-class _Tally:
-    """Counts the contents of a generation while it is written."""
-
-    def __init__(self) -> None:
-        self.records = self.products = self.labels = 0
-        self.names: set[int] = set()
-        self.classes: set[str] = set()
-
-    def add(self, record: DrugRecord) -> None:
-        self.records += 1
-        self.products += record.product_count
-        self.labels += len(record.labels)
-        self.names |= {hash(fold_name(name)) for name in _names(record)}
-        self.classes |= {fold_name(class_name(fact.value)) for fact in record.drug_classes}
-
-    def catalog(self, name_pieces: int, sources: Iterable[SourceStats]) -> DrugCatalog:
-        return DrugCatalog(
-            records=self.records,
-            products=self.products,
-            labels=self.labels,
-            names=len(self.names),
-            classes=len(self.classes),
-            name_pieces=name_pieces,
-            imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            sources=tuple(sources),
-        )
-
-
 def _write(
     client: Client,
     generation: Generation,
@@ -168,24 +140,30 @@ def _write(
     """Write all staged groups, and return the catalog of the generation."""
     drug_collection.create(client, generation)
     records, parts, facts = (Writer(client, name) for name in generation.all)
-    tally, total = _Tally(), staging.group_count()
+    count, total = Counter[str](), staging.group_count()
+    # Every process that reads the generation holds all its names, too.
     entries: list[bytes] = []
-    pieces = 0
+    names, classes = set[int](), set[str]()
     for group in staging.groups():
         record = roll_up(group, sources)
         _write_record(record, group, records, parts, facts)
         entries.append(orjson.dumps(entry_of(record)))
-        tally.add(record)
+        count.update(records=1, products=record.product_count, labels=len(record.labels))
+        names |= {hash(fold_name(name)) for name in _names(record)}
+        classes |= {fold_name(class_name(fact.value)) for fact in record.drug_classes}
         staging.add_codes((bucket(code), code, record.key) for code in codes_of(record))
-        if len(entries) == _NAMES_A_PIECE:
-            pieces = _write_names(parts, entries, pieces)
-            entries.clear()
-        if tally.records % _EVERY == 0:
-            report(ImportProgress(stage="writing", label="records", done=tally.records, total=total))
-    pieces = _write_names(parts, entries, pieces)
+        if count["records"] % _EVERY == 0:
+            report(ImportProgress(stage="writing", label="records", done=count["records"], total=total))
     for name, lines in staging.codes():
         parts.add_pieces(name, drug_collection.pack(lines))
-    catalog = tally.catalog(pieces, _stats(staging.counts(), sources, versions))
+    catalog = DrugCatalog(
+        **count,
+        names=len(names),
+        classes=len(classes),
+        name_pieces=parts.add_pieces(drug_collection.NAMES, drug_collection.pack(entries)),
+        imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        sources=tuple(_stats(staging.counts(), sources, versions)),
+    )
     parts.add_pieces(drug_collection.CATALOG, catalog.model_dump_json(exclude={"revision"}))
     for writer in (records, parts, facts):
         writer.flush()
@@ -226,15 +204,3 @@ def _write_record(record: DrugRecord, group: StagedGroup, records: Writer, parts
 def _names(record: DrugRecord) -> list[str]:
     facts = (*record.substances, *record.brand_names, *record.synonyms)
     return list(dict.fromkeys([record.generic_name, *record.ingredients, *(fact.value for fact in facts)]))
-
-
-def _write_names(parts: Writer, entries: list[bytes], first: int) -> int:
-    """Store entries of the list of names in separately readable pieces; return the next piece's number."""
-    if not entries:
-        return first
-    packed = drug_collection.pack(entries)
-    if len(packed) > drug_collection.CHUNK and len(entries) > 1:
-        half = len(entries) // 2
-        return _write_names(parts, entries[half:], _write_names(parts, entries[:half], first))
-    parts.add_pieces(drug_collection.NAMES, packed, first=first)
-    return first + 1

@@ -107,10 +107,10 @@ class Writer:
         if self._bytes >= _BATCH_BYTES:
             self.flush()
 
-    def add_pieces(self, name: str, text: str, *, first: int = 0) -> int:
+    def add_pieces(self, name: str, text: str) -> int:
         """Store ``text`` in pieces ``<name>#<n>`` and return their number."""
         pieces = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
-        for number, piece in enumerate(pieces, start=first):
+        for number, piece in enumerate(pieces):
             self.add({"id": f"{name}#{number}", "piece": piece, "unused": [0.0, 0.0]})
         return len(pieces)
 
@@ -171,12 +171,10 @@ def stored_sources(client: Client, generation: Generation, *, timeout: float) ->
         return None
 
 
-def read_pieces(
-    client: Client, generation: Generation, name: str, count: int, *, timeout: float, first: int = 0
-) -> str:
+def read_pieces(client: Client, generation: Generation, name: str, count: int, *, timeout: float) -> str:
     """Return the text that was stored under ``name`` in ``count`` pieces."""
     found: dict[str, str] = {}
-    ids = [f"{name}#{number}" for number in range(first, first + count)]
+    ids = [f"{name}#{number}" for number in range(count)]
     for start in range(0, len(ids), 50):
         wanted = one_of("id", ids[start : start + 50])
         rows = client.query(generation.parts, filter=wanted, output_fields=["id", "piece"], timeout=timeout)
