@@ -1,15 +1,12 @@
 """Filters by dosage form, route and strength, in the words a clinician uses."""
 
-import re
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from tools.drug_database.labels.label_scope import WORDS
 from tools.drug_database.records.drug_record import DrugRecord, Product
 from tools.drug_database.records.queries import DrugQuery
 from tools.drug_database.records.strengths import strength
 from tools.language.folding import fold_name
-
-_AMOUNT: Final = re.compile(r"^(\d[\d.,]*)\s*([a-z%]+)", re.IGNORECASE)
 
 
 class Filters(NamedTuple):
@@ -37,8 +34,7 @@ def _words(text: str | None) -> frozenset[str]:
 
 def normal_strength(text: str) -> str:
     """Write a strength in the notation of the database: ``1,000 MCG`` becomes ``1000 mcg``."""
-    found = _AMOUNT.match(text.strip()[:100])
-    return strength(text.strip()[:100]) if found else fold_name(text[:100])
+    return strength(text.strip()[:100])
 
 
 def with_fitting_products(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
