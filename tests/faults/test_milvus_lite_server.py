@@ -19,7 +19,6 @@ from tools.errors import ToolUnavailable
 from tools.guidelines.search.passage_index import terms_index, vector_index
 from tools.milvus.connection import MilvusConnection, ServerFailed
 from tools.milvus.lite_server import SharedMilvusLite
-from tools.milvus.passage_collection import PassageRow
 
 NAMES = [f"collection_{number}" for number in range(10)]
 CALLERS = 8
@@ -81,7 +80,7 @@ def test_an_index_file_that_was_written_in_part_is_not_read(connection: MilvusCo
     """The server cannot finish the file, as on a full disk; later it can."""
     server = server_process(tmp_path)
     index = vector_index(connection, "vectors", 4)
-    index.add([PassageRow(str(number), "version", [number, 1.0, 0.0, 0.0]) for number in range(1000)])
+    index.add("version", {str(number): [number, 1.0, 0.0, 0.0] for number in range(1000)})
     server.rlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
     with pytest.raises(ServerFailed):
         index.settle()

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from tools.guidelines.search.passage_index import question_weights, terms_index
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import PassageRow
 
 T = TypeVar("T")
 
@@ -44,7 +43,7 @@ class NotingConnection(MilvusConnection):
 def test_what_was_written_is_waited_for_once_and_then_read_without_waiting(milvus_uri: str) -> None:
     connection = NotingConnection(milvus_uri)
     index = terms_index(connection, f"test_{uuid4().hex[:12]}")
-    index.add([PassageRow("guideline:a@1:0", "a@1", ["fever"])])
+    index.add("a@1", {"guideline:a@1:0": ["fever"]})
     index.settle()
     assert connection.noted == ["create_collection: Bounded", "search: Strong"]
 

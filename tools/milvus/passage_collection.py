@@ -37,15 +37,6 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class PassageRow:
-    """A passage of one version of a document, and the ``content`` that it is searched by: its terms, or its vector."""
-
-    id: str
-    version: str
-    content: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True)
 class SearchField:
     """The field that passages are searched by, with Milvus' type and index of it."""
 
@@ -53,7 +44,7 @@ class SearchField:
     kind: str
     index: Mapping[str, Any]
     stored: Callable[[Sequence[Any]], Any]
-    """Return what is stored of a row's content."""
+    """Return what is stored of a passage's content: its terms, or its vector."""
     probe: Any
     """A value to search for where any does."""
     dimension: int | None = None
@@ -131,18 +122,24 @@ class PassageCollection:
         self._call(lambda client: client.drop_collection(self.name, timeout=_CALL_SECONDS))
         self._checked = False
 
-    def add(self, rows: Sequence[PassageRow], *, progress: Callable[[int, int], None] | None = None) -> None:
-        """Write ``rows``; they are searched fast only after ``settle``."""
+    def add(
+        self,
+        version: str,
+        contents: Mapping[str, Sequence[Any]],
+        *,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> None:
+        """Write the contents of a version's passages, by their ids; they are searched fast only after ``settle``."""
         self._ensure()
+        name, stored = self._field.name, self._field.stored
+        rows = [{"id": key, "version": version, name: stored(content)} for key, content in contents.items()]
         for at in range(0, len(rows), _BATCH):
-            self._upsert(rows[at : at + _BATCH])
-            if progress is not None:
-                progress(min(at + _BATCH, len(rows)), len(rows))
+            batch = rows[at : at + _BATCH]
+            self._upsert(batch)
+            progress(at + len(batch), len(rows))
 
-    def _upsert(self, rows: Sequence[PassageRow]) -> None:
-        field = self._field
-        batch = [{"id": row.id, "version": row.version, field.name: field.stored(row.content)} for row in rows]
-        self._call(lambda client: client.upsert(self.name, batch, timeout=_WRITE_SECONDS))
+    def _upsert(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._call(lambda client: client.upsert(self.name, rows, timeout=_WRITE_SECONDS))
 
     def _create(self, client: Any) -> None:
         types = import_module("pymilvus").DataType

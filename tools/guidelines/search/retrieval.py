@@ -18,7 +18,7 @@ from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import asked_terms, for_ranking
 from tools.language.terms import Weight, terms
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import Hit, PassageCollection, PassageRow
+from tools.milvus.passage_collection import Hit, PassageCollection
 
 _EMBED_AT_ONCE = 64
 _CANDIDATES = 50
@@ -125,10 +125,9 @@ class Retriever:
             for at in range(0, len(passages), _EMBED_AT_ONCE):
                 part = passages[at : at + _EMBED_AT_ONCE]
                 made = self.embedder.embed([passage.text for passage in part])
-                self.vectors.add([PassageRow(one.id, version, vector) for one, vector in zip(part, made, strict=True)])
+                self.vectors.add(version, dict(zip((one.id for one in part), made, strict=True)))
                 report("embedding", at + len(part), len(passages))
-        rows = [PassageRow(passage.id, version, passage.terms) for passage in passages]
-        self.terms.add(rows, progress=partial(report, "indexing"))
+        self.terms.add(version, {one.id: one.terms for one in passages}, progress=partial(report, "indexing"))
 
     def load(self) -> None:
         """Load the collections so that the first search is fast."""
