@@ -63,9 +63,6 @@ def distinct(candidates: Iterable[NameCandidate]) -> tuple[NameCandidate, ...]:
 
 def named(index: NameIndex, text: str) -> tuple[list[NameCandidate], str]:
     """Return the records with the name ``text``, or the combination of the names in it, and a note on the name."""
-    found, note = _by_name(index, text)
-    if found:
-        return found, note
     whole = combination(index, text.split())
     return ([whole], "") if whole is not None else named_alone(index, text)
 
