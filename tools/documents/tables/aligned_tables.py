@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tools.documents.pdf.pdf_lines import Cell, Line
+from tools.documents.pdf.pdf_rules import runs
 from tools.documents.tables.table_rows import (
     FRACTION,
     SAME_BASE,
@@ -45,22 +46,10 @@ def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTa
     if any(line.text.startswith(FRACTION) for line in lines):
         # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
         return []
-    runs = _runs(lines, _groups(lines, taken))
-    tables = (_table(lines, [index for group in run for index in group]) for run in runs)
+    free = (index for index, line in enumerate(lines) if line.cells and index not in taken)
+    groups = runs(free, lambda group, index: _continues(lines[group[-1]], lines[index]))
+    tables = (_table(lines, [index for group in run for index in group]) for run in _runs(lines, groups))
     return [table for table in tables if table is not None]
-
-
-def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[list[int]]:
-    """Yield the lines that follow each other in the file and are beside each other."""
-    group: list[int] = []
-    for index, line in enumerate(lines):
-        if group and not _continues(lines[group[-1]], line):
-            yield group
-            group = []
-        if line.cells and index not in taken:
-            group.append(index)
-    if group:
-        yield group
 
 
 def _continues(last: Line, line: Line) -> bool:

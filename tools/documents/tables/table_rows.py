@@ -59,7 +59,7 @@ def table_of(lines: Sequence[Line]) -> TableRows | None:
     rows = rows_of(lines)
     header, body = split_header(rows)
     columns = columns_of(body)
-    if len(body) < 2 or len(columns) < 2:
+    if len(columns) < 2:
         return None
     groups = merged(body, columns)
     if not is_tabular([joined_cells(group, columns) for group in groups]):
