@@ -7,11 +7,11 @@ each of the listed results, unrounded.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from math import log, sqrt
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Optional
+from typing import Any, Final, Literal, NamedTuple, Optional
 
 from pydantic import Field, create_model
 
-from tools.calculators.quantities import DATA, InputNeeded, Quantity
+from tools.calculators.quantities import DATA, KINDS, InputNeeded
 from tools.calculators.wording import translate
 from tools.types import Frozen
 
@@ -104,21 +104,8 @@ _DRUGS: Final = (*_OPIOIDS["factors"], *_OPIOIDS["without_factor"])
 _ROUTES: Final = tuple(_OPIOIDS["routes"])
 _ONE_OF: Any = Literal
 _OR_NULL: Any = Optional
-
-
-class OpioidAmount(Quantity[Literal["mg", "µg/h"]]):
-    """Amount of one dose in mg, or rate of a patch in µg/h."""
-
-    FACTORS: ClassVar[Mapping[str, float]] = {"mg": 1, "µg/h": 1}
-    PLAUSIBLE = (0.1, 2000)
-
-
-class Frequency(Quantity[Literal["times a day"]]):
-    """Doses a day."""
-
-    FACTORS: ClassVar[Mapping[str, float]] = {"times a day": 1}
-    PLAUSIBLE = (0.1, 24)
-
+_AMOUNT: Any = KINDS["OpioidAmount"]
+_FREQUENCY: Any = KINDS["Frequency"]
 
 OpioidDose = create_model(
     "OpioidDose",
@@ -126,8 +113,8 @@ OpioidDose = create_model(
     __doc__="One opioid that is taken regularly.",
     drug=(_ONE_OF[_DRUGS], Field(description=_OPIOIDS["description"])),
     route=(_OR_NULL[_ONE_OF[_ROUTES]], Field(default=None, description=_OPIOIDS["route"])),
-    dose=(_OR_NULL[OpioidAmount], Field(description="The amount of one dose, or the rate of a patch.")),
-    frequency=(_OR_NULL[Frequency], Field(description="How often the dose is taken; null for a patch.")),
+    dose=(_OR_NULL[_AMOUNT], Field(description="The amount of one dose, or the rate of a patch.")),
+    frequency=(_OR_NULL[_FREQUENCY], Field(description="How often the dose is taken; null for a patch.")),
 )
 
 
