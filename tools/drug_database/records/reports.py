@@ -1,9 +1,9 @@
 """Reports of an import and of the database's contents."""
 
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field, computed_field
+from pydantic import BaseModel, Field, model_validator
 
 from tools.drug_database.records.drug_record import DataSource
 from tools.types import Frozen
@@ -62,30 +62,19 @@ class ImportReport(Frozen):
     seconds: float = 0.0
     after_cut_off: bool = False
     """Whether leftovers of an interrupted import were removed."""
+    read: int = 0
+    """Rows of all files, and below how many of them became an item, were added to another one and were refused."""
+    kept: int = 0
+    merged: int = 0
+    refused: int = 0
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def read(self) -> int:
-        """Return the number of rows read."""
-        return sum(file.read for file in self.files)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def kept(self) -> int:
-        """Return the number of rows that became an item."""
-        return sum(file.kept for file in self.files)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def merged(self) -> int:
-        """Return the number of rows added to another item."""
-        return sum(file.merged for file in self.files)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def refused(self) -> int:
-        """Return the number of rejected rows."""
-        return sum(file.refused for file in self.files)
+    @model_validator(mode="before")
+    @classmethod
+    def _count_rows(cls, given: dict[str, Any]) -> dict[str, Any]:
+        files = given.get("files", ())
+        return {
+            name: sum(getattr(file, name) for file in files) for name in ("read", "kept", "merged", "refused")
+        } | given
 
 
 class SourceStats(Frozen):
