@@ -99,11 +99,8 @@ def _language(document: Any, pages: tuple[PageContent, ...]) -> str:
 
 
 def _named_language(document: Any) -> str:
-    ask = getattr(raw, "FPDFCatalog_GetLanguage", None)
-    if ask is None:
-        return ""
     buffer = ctypes.create_string_buffer(64)
-    size = ask(document, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), 64)
+    size = raw.FPDFCatalog_GetLanguage(document, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), 64)
     return clean(buffer.raw[: max(0, min(int(size), 64) - 2)].decode("utf-16-le", errors="ignore"))
 
 

@@ -97,10 +97,6 @@ def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[i
     caption = [at]
     for index in downwards:
         line, last = lines[index], lines[caption[-1]]
-        if line.base >= last.base:
-            continue
-        if last.base - line.base >= 2 * _END_OF_TABLE:
-            break
         number_alone = len(caption) == 1 and len(last.text.split()) == 2
         allowed = 30.0 if number_alone else 1.5 * max(line.size, last.size, 8.0)
         goes_on = 0 < last.base - line.base <= allowed and line.bold == last.bold
