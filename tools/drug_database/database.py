@@ -113,7 +113,7 @@ class DrugDatabase:
         are swapped as a whole, and an index of another version is rebuilt. The new state appears at once when it is
         complete. Raises ``SourceRejected`` for a file that cannot be taken; the database is then as it was.
         """
-        return await self._import(ImportJob(partial(read_paths, paths), replace=replace, rebuild=replace), progress)
+        return await self._import(ImportJob(partial(read_paths, paths), replace=replace), progress)
 
     async def load_demo(self, progress: Progress | None = None) -> ImportReport:
         """Load the demonstration drugs unless this version of them is loaded.

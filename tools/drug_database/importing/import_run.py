@@ -38,11 +38,12 @@ class ImportJob:
 
     read: Callable[[ImportedRows], None]
     replace: bool = False
-    """Leave out what the imported sources said before, instead of updating it item by item."""
-    rebuild: bool = False
-    """Rebuild when the stored index is of another version, instead of refusing."""
+    """Leave out what the imported sources said before, instead of updating it item by item.
+
+    An index of another version is rebuilt then, and otherwise refused.
+    """
     sole_source: str = ""
-    """Also rebuild when an index of another version holds only this source."""
+    """The only source that an index of another version may hold to be rebuilt; empty for any."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     remove: frozenset[str] = frozenset()
     """Sources to leave out altogether."""
@@ -104,7 +105,7 @@ def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCat
         return drug_collection.read_catalog(client, before, timeout=WRITE_SECONDS)
     except IndexMismatch:
         sources = drug_collection.stored_sources(client, before, timeout=WRITE_SECONDS)
-        if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
+        if job.replace and (not job.sole_source or sources == frozenset({job.sole_source})):
             return DrugCatalog()
         raise
 
