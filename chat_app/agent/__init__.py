@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from chat_app.agent.runner import Runner as Runner
     from chat_app.agent.runner import RunnerStreamingResult as RunnerStreamingResult
     from chat_app.agent.stream_manager import StreamManager as StreamManager
-    from chat_app.agent.turn import ConsultResult as ConsultResult
     from chat_app.answer_options import ConsultOptions as ConsultOptions
     from chat_app.events import FinalOutputItem as FinalOutputItem
     from chat_app.events import RunItemStreamEvent as RunItemStreamEvent
@@ -26,5 +25,6 @@ if TYPE_CHECKING:
     from chat_app.events import TextReplaced as TextReplaced
     from chat_app.events import ToolCallRunItem as ToolCallRunItem
     from chat_app.events import ToolOutputRunItem as ToolOutputRunItem
+    from chat_app.turn_facts import TurnFacts as TurnFacts
 
 __getattr__ = lazy_exports(__name__)

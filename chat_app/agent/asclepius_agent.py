@@ -13,7 +13,7 @@ from babel import Locale
 from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.exposure_course import ExposureCourse
 from chat_app.agent.response_manager import OpenAIResponseManager
-from chat_app.agent.turn import ConsultResult, TurnRequest
+from chat_app.agent.turn import TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import InputRejected
@@ -27,6 +27,7 @@ from chat_app.safety.emergency_classifier import (
     is_sure_exposure,
 )
 from chat_app.safety.emergency_notice import emergency_notice
+from chat_app.turn_facts import TurnFacts
 from tools.drug_database.drug_tools import BEFORE, REACTION, SELF_HARM
 from tools.drug_database.labels.dose_limits import clauses_with_amounts
 from tools.drug_database.labels.overdosage_output import ABOVE
@@ -92,7 +93,7 @@ class AsclepiusHealthcareAgent:
         """
         return self.responses.process_streaming_query(self._request(message, options or ConsultOptions()))
 
-    async def answer(self, message: str, options: ConsultOptions | None = None) -> ConsultResult:
+    async def answer(self, message: str, options: ConsultOptions | None = None) -> TurnFacts:
         """Return the whole answer at once, for callers that do not stream; raises like ``consult``."""
         return await self.responses.handle_standard_query(self._request(message, options or ConsultOptions()))
 

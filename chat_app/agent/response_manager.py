@@ -23,7 +23,7 @@ from chat_app.agent.hosted_results import file_search_tool
 from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
-from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
+from chat_app.agent.turn import TurnAnswer, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.errors import AsclepiusError
 from chat_app.events import (
@@ -96,20 +96,13 @@ class OpenAIResponseManager:
         events = self._turn(request)
         return self.observe(events) if self.observe else events
 
-    async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
+    async def handle_standard_query(self, request: TurnRequest) -> TurnFacts:
         """Return the same turn, drained."""
         facts = TurnFacts(outcome=CRASHED)
         async with aclosing(self.process_streaming_query(request)) as events:
             async for event in events:
                 facts.collect(event)
-        return ConsultResult(
-            conversation_id=facts.conversation_id,
-            answer=facts.answer,
-            outcome=facts.outcome,
-            references=facts.references,
-            unsupported=facts.unsupported,
-            notices=tuple(notice.message for notice in facts.notices),
-        )
+        return facts
 
     async def _turn(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         options, key = request.options, f"{self.server_key}#{request.model}"

@@ -1,4 +1,4 @@
-"""One turn: its request, its answer while it streams, and its result for callers that do not stream."""
+"""One turn: its request, and its answer while it streams."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,21 +13,17 @@ from chat_app.events import (
     AgentEvent,
     CitationReceived,
     Notice,
-    Outcome,
     RawResponsesStreamEvent,
-    Reference,
     ReferencesReady,
     RunItemStreamEvent,
     RunnerResult,
     TextDelta,
     TextReplaced,
     ToolOutputRunItem,
-    UnsupportedStatement,
 )
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import FILE_SEARCH
 from tools.errors import ToolErrorCode
-from tools.types import Frozen
 
 _FAULTS: Final[frozenset[ToolErrorCode]] = frozenset({"failed", "index_mismatch", "timeout", "unavailable"})
 """Errors of a tool that are none of the model's making."""
@@ -56,18 +52,6 @@ class TurnRequest:
     """Those of ``tools`` whose results the model gets without usual doses."""
     prepare: "Callable[[TurnRequest, Sequence[str]], Awaitable[TurnRequest]] | None" = None
     """Completes the request with the last questions when its turn begins."""
-
-
-class ConsultResult(Frozen):
-    """A whole turn, for callers that do not stream."""
-
-    conversation_id: str
-    answer: str
-    outcome: Outcome
-    references: tuple[Reference, ...] = ()
-    unsupported: tuple[UnsupportedStatement, ...] = ()
-    """Cited statements that were not found in their sources."""
-    notices: tuple[str, ...] = ()
 
 
 class TurnAnswer:

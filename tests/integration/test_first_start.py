@@ -56,5 +56,5 @@ async def test_a_question_is_told_that_the_sources_are_still_being_loaded(tmp_pa
         early = await app.agent.answer(question)
         await loading
         late = await app.agent.answer(question)
-    assert [STILL_LOADING.message in result.notices for result in (early, late)] == [True, False]
+    assert [STILL_LOADING in result.notices for result in (early, late)] == [True, False]
     assert "2550 mg" in late.answer
