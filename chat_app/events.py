@@ -207,17 +207,6 @@ class TextReplaced(Frozen):
     type: Literal["text_replaced"] = "text_replaced"
 
 
-class CitationReceived(Frozen):
-    """The server's annotation of the text so far with a file; the citation manager resolves it to a passage."""
-
-    type: Literal["citation_received"] = "citation_received"
-    file_id: str
-    filename: str = ""
-    index: int = 0
-    statement: str = ""
-    """The text that the citation belongs to, when it arrived after later text; else empty."""
-
-
 class CitationAdded(Frozen):
     """A citation at this point of the answer. ``number`` counts passages in order of first use, from 1."""
 

@@ -18,8 +18,9 @@ from chat_app.agent.citations.passage_choice import best_source, cited_sections
 from chat_app.agent.citations.stated_strength import stated_strengths
 from chat_app.agent.hosted_results import results_of
 from chat_app.agent.statements.statement_check import Claim
-from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
+from chat_app.events import CitationAdded, Notice, Reference, ReferencesReady, TextDelta
 from chat_app.generation.text_buffer import TextBuffer
+from chat_app.generation.updates import CitationUpdate
 from tools.language.quotes import quotes_in
 from tools.language.sentences import last_sentence
 from tools.types import FunctionOutput, Passage
@@ -83,15 +84,14 @@ class CitationManager:
         """Return the events for the next text of the answer: its deltas and citations."""
         return self._events(self._parser.feed(text))
 
-    def annotate(self, citation: CitationReceived) -> list[CitedEvent]:
+    def annotate(self, update: CitationUpdate) -> list[CitedEvent]:
         """Return the events for an annotation of the server at this point of the text."""
-        events = self._events(self._parser.flush())
-        candidates = self._hosted.get(citation.file_id) or self._hosted.get(citation.filename) or []
+        events, file = self._events(self._parser.flush()), update.citation
+        candidates = self._hosted.get(file.file_id) or self._hosted.get(file.filename) or []
         if not candidates:
             return [*events, *self._drop()]
-        statement = citation.statement or self._said()
-        passage = best_source(last_sentence(statement), candidates)
-        return [*events, self._cite(passage, "", statement=citation.statement)]
+        passage = best_source(last_sentence(update.statement or self._said()), candidates)
+        return [*events, self._cite(passage, "", statement=update.statement)]
 
     def finish(self) -> list[CitedEvent]:
         """Return the events that were held back, once the text has ended."""

@@ -7,10 +7,11 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from chat_app.agent.run_types import RunRequest
-from chat_app.events import CitationReceived, Outcome, RunnerResult, StepOutput, TextDelta, TextReplaced
+from chat_app.events import Outcome, RunnerResult, StepOutput, TextDelta, TextReplaced
 from chat_app.generation.generator import input_message
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
+from chat_app.generation.updates import CitationUpdate
 from chat_app.response_objects import Usage, Wire
 from tools.types import Function
 
@@ -22,7 +23,7 @@ class _Said:
     message_id: str
     text: TextBuffer = field(default_factory=TextBuffer)
     length: int = 0
-    citations: list[tuple[int, CitationReceived]] = field(default_factory=list[tuple[int, CitationReceived]])
+    citations: list[tuple[int, CitationUpdate]] = field(default_factory=list[tuple[int, CitationUpdate]])
 
 
 class RunState:
@@ -75,12 +76,12 @@ class RunState:
         said.length += len(text)
         return opening + text
 
-    def add_citation(self, citation: CitationReceived) -> None:
+    def add_citation(self, citation: CitationUpdate) -> None:
         """Keep ``citation`` at the end of the text so far, for when that is shown again."""
         if self._said:
             self._said[-1].citations.append((self._said[-1].length, citation))
 
-    def replace_text(self, item_id: str, text: str) -> Iterator[TextReplaced | TextDelta | CitationReceived]:
+    def replace_text(self, item_id: str, text: str) -> Iterator[TextReplaced | TextDelta | CitationUpdate]:
         """Set the text of message ``item_id``; yield the answer and its citations again, from the beginning."""
         message_id = self._message_id(item_id)
         corrected = [_Said(message_id, TextBuffer(text), len(text))] if text else []

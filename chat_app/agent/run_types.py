@@ -6,17 +6,11 @@ from typing import Any
 import orjson
 from pydantic import Field
 
-from chat_app.events import (
-    CitationReceived,
-    Notice,
-    RawResponsesStreamEvent,
-    RunItemStreamEvent,
-    TextDelta,
-    TextReplaced,
-)
+from chat_app.events import Notice, RawResponsesStreamEvent, RunItemStreamEvent, TextDelta, TextReplaced
+from chat_app.generation.updates import CitationUpdate
 from tools.types import Frozen, FunctionOutput
 
-RunnerEvent = RawResponsesStreamEvent | RunItemStreamEvent | TextDelta | TextReplaced | CitationReceived | Notice
+RunnerEvent = RawResponsesStreamEvent | RunItemStreamEvent | TextDelta | TextReplaced | CitationUpdate | Notice
 
 OutputRenderer = Callable[[FunctionOutput], Awaitable[str]]
 """Turns a tool's output into the text that goes back to the model."""

@@ -17,7 +17,6 @@ from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunnerEvent
 from chat_app.errors import PreviousResponseNotFound, ProviderError
 from chat_app.events import (
-    CitationReceived,
     LLMResponseItem,
     Notice,
     Outcome,
@@ -176,12 +175,9 @@ class StreamManager:
 
     async def _pass_on(self, update: OtherUpdate, group: asyncio.TaskGroup) -> None:
         match update:
-            case CitationUpdate(citation=c):
-                cited = CitationReceived(
-                    file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement
-                )
-                self.state.add_citation(cited)
-                await self.channel.put(cited)
+            case CitationUpdate():
+                self.state.add_citation(update)
+                await self.channel.put(update)
             case TextReplacement():
                 for event in self.state.replace_text(update.item_id, update.text):
                     await self.channel.put(event)

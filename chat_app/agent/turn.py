@@ -11,7 +11,6 @@ from chat_app.agent.statements.statement_check import Claim
 from chat_app.answer_options import ConsultOptions
 from chat_app.events import (
     AgentEvent,
-    CitationReceived,
     Notice,
     RawResponsesStreamEvent,
     ReferencesReady,
@@ -22,6 +21,7 @@ from chat_app.events import (
     ToolOutputRunItem,
 )
 from chat_app.generation.text_buffer import TextBuffer
+from chat_app.generation.updates import CitationUpdate
 from chat_app.response_objects import FILE_SEARCH
 from tools.errors import ToolErrorCode
 
@@ -82,7 +82,7 @@ class TurnAnswer:
         """Return what the reader gets for one event of the runner."""
         if isinstance(event, TextDelta):
             return self._kept(self._citations.feed(event.text))
-        if isinstance(event, CitationReceived):
+        if isinstance(event, CitationUpdate):
             return self._kept(self._citations.annotate(event))
         if isinstance(event, TextReplaced):
             self._citations.restart()

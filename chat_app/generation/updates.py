@@ -1,6 +1,7 @@
 """The information that ``ResponseFold`` derives from an event of a response."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chat_app.response_objects import FileCitation, FileSearchCallItem, FunctionCallItem
 
@@ -23,8 +24,12 @@ class TextReplacement:
 
 @dataclass(frozen=True, slots=True)
 class CitationUpdate:
-    """A citation; ``statement`` is the line that ends at its index, where later text has already arrived."""
+    """A citation, which runs yield as an event.
 
+    ``statement`` is the line that ends at its index, where later text has already arrived.
+    """
+
+    type: ClassVar = "citation_received"
     item_id: str
     citation: FileCitation
     statement: str = ""

@@ -15,7 +15,6 @@ from chat_app.answer_options import ConsultOptions
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
-    CitationReceived,
     Notice,
     ReferencesReady,
     RunItemStreamEvent,
@@ -24,6 +23,7 @@ from chat_app.events import (
     ToolOutputRunItem,
     TurnStarted,
 )
+from chat_app.generation.updates import CitationUpdate
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.engine import (
     KEY,
@@ -525,4 +525,4 @@ async def test_a_run_without_a_conversation_has_the_same_ends() -> None:
     async with ScriptedServer([answer]) as server:
         events, result = await drain(runner(server, max_steps=1))
     assert result.outcome.kind == "completed"
-    assert not any(isinstance(event, CitationReceived | FunctionOutput) for event in events)
+    assert not any(isinstance(event, CitationUpdate | FunctionOutput) for event in events)

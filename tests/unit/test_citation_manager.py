@@ -10,8 +10,10 @@ import pytest
 
 from chat_app.agent.citation_manager import DROPPED, CitationManager
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
-from chat_app.events import CitationAdded, CitationReceived, TextDelta
+from chat_app.events import CitationAdded, TextDelta
+from chat_app.generation.updates import CitationUpdate
 from chat_app.offline.wire.event_encoding import words
+from chat_app.response_objects import FileCitation
 from tests.support.engine import passage
 from tools.types import Function, FunctionOutput, Passage, SectionStart
 
@@ -185,12 +187,12 @@ def hosted(*results: tuple[str, str, dict[str, Any] | None, str]) -> FunctionOut
 @pytest.mark.parametrize(
     "citation",
     [
-        CitationReceived(file_id="file-1"),
-        CitationReceived(file_id="doc-9"),
-        CitationReceived(file_id="elsewhere", filename="gout.pdf"),
+        FileCitation(file_id="file-1"),
+        FileCitation(file_id="doc-9"),
+        FileCitation(file_id="elsewhere", filename="gout.pdf"),
     ],
 )
-async def test_an_annotation_finds_its_passage_by_file_document_or_name(citation: CitationReceived) -> None:
+async def test_an_annotation_finds_its_passage_by_file_document_or_name(citation: FileCitation) -> None:
     citations = CitationManager(number)
     citations.add_hosted(
         hosted(
@@ -200,7 +202,7 @@ async def test_an_annotation_finds_its_passage_by_file_document_or_name(citation
         )
     )
     citations.feed("Colchicine is an alternative in acute gout.")
-    event = citations.annotate(citation)[-1]
+    event = citations.annotate(CitationUpdate("m", citation))[-1]
     assert isinstance(event, CitationAdded)
     assert event.passage.text == "Colchicine is an alternative in acute gout."
     assert quotes(citations) == [(1, ("Colchicine is an alternative in acute gout.",))]
@@ -215,9 +217,9 @@ async def test_a_late_annotation_belongs_to_the_statement_at_its_place() -> None
         )
     )
     citations.feed("Allopurinol is started at 100 mg daily. Colchicine is an alternative in acute gout.")
-    late = CitationReceived(file_id="f", index=39, statement="Allopurinol is started at 100 mg daily.")
+    late = CitationUpdate("m", FileCitation(file_id="f", index=39), "Allopurinol is started at 100 mg daily.")
     first = citations.annotate(late)[-1]
-    second = citations.annotate(CitationReceived(file_id="f"))[-1]
+    second = citations.annotate(CitationUpdate("m", FileCitation(file_id="f")))[-1]
     assert isinstance(first, CitationAdded)
     assert isinstance(second, CitationAdded)
     assert (first.passage.text, second.passage.text) == (
@@ -232,7 +234,7 @@ async def test_an_annotation_of_a_file_that_was_not_found_is_dropped() -> None:
     citations.add_hosted(FunctionOutput(name="file_search", input=CALL, output={"results": ["?"]}, passages=(START,)))
     held = citations.feed("So [")
     assert [event.text for event in held if isinstance(event, TextDelta)] == ["So "]
-    events = citations.annotate(CitationReceived(file_id="nothing"))
+    events = citations.annotate(CitationUpdate("m", FileCitation(file_id="nothing")))
     assert events == [TextDelta(text="["), DROPPED]
 
 

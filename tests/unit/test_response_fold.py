@@ -10,7 +10,7 @@ import pytest
 from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunRequest
 from chat_app.errors import ProtocolViolation
-from chat_app.events import CitationReceived, RawResponsesStreamEvent, TextDelta, agent_event_adapter, event_json
+from chat_app.events import RawResponsesStreamEvent, TextDelta, agent_event_adapter, event_json
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.generation.updates import (
@@ -24,7 +24,7 @@ from chat_app.generation.updates import (
     Update,
 )
 from chat_app.response_events import OutputTextDelta, ResponseTerminalEvent, UnknownEvent, parse_event
-from chat_app.response_objects import MessageItem, OutputText, Usage
+from chat_app.response_objects import FileCitation, MessageItem, OutputText, Usage
 from tests.support.engine import body
 from tests.support.scripted_server import Json, calls_reply, response_body, text_reply
 
@@ -492,7 +492,7 @@ def test_a_finished_text_without_the_white_space_around_it_changes_nothing() -> 
 
 def test_a_citation_before_any_text_is_not_shown_again_with_corrected_text() -> None:
     state = RunState(RunRequest(items=()))
-    state.add_citation(CitationReceived(file_id="f"))
+    state.add_citation(CitationUpdate("m", FileCitation(file_id="f")))
     state.add_text("m", "Do give it.")
     again = list(state.replace_text("m", "Do not give it."))
     assert [event.type for event in again] == ["text_replaced", "text_delta"]
