@@ -4,7 +4,7 @@ The generator owns all retries; ``delivery`` describes what is sent again and wh
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from chat_app.generation.delivery import Chaining, Delivery
@@ -33,7 +33,6 @@ class Generator(Generic[T]):
         model_kwargs: Fields of ``ResponseRequest`` for every request, such as ``model``.
         output_processors: Turn the text into ``data``, one after the other; without any, ``data`` is the text.
         max_retries: Repetitions of a request that failed before its first word.
-        observers: Are told of every call.
     """
 
     def __init__(
@@ -44,7 +43,6 @@ class Generator(Generic[T]):
         model_kwargs: Mapping[str, Any] | None = None,
         output_processors: Sequence[OutputProcessor] = (),
         max_retries: int = 2,
-        observers: Sequence[GeneratorObserver] = (),
     ) -> None:
         self.model_client = model_client
         self.prompt = Prompt(prompt) if isinstance(prompt, str) else prompt
@@ -53,21 +51,15 @@ class Generator(Generic[T]):
         self.max_retries = max_retries
         # One address may serve models in different ways.
         self._chaining = defaultdict[str, Chaining](Chaining)
-        self._observers = list(observers)
+        self._observers: list[GeneratorObserver] = []
 
     def chaining(self, model: str | None = None) -> Chaining:
         """Return what is known of the conversations that the server stores for ``model``; shared by all calls."""
         return self._chaining[model or str(self.model_kwargs.get("model", ""))]
 
-    def add_observer(self, observer: GeneratorObserver) -> Callable[[], None]:
-        """Subscribe ``observer`` to every call; return an unsubscribe function."""
+    def add_observer(self, observer: GeneratorObserver) -> None:
+        """Subscribe ``observer`` to every call."""
         self._observers.append(observer)
-
-        def remove() -> None:
-            if observer in self._observers:
-                self._observers.remove(observer)
-
-        return remove
 
     def astream(
         self,

@@ -1,9 +1,4 @@
-"""The traces of the app's own generator, as the settings request them.
-
-trace = trace_app_generator(generator, settings.diagnostics)
-...
-await trace.aclose()
-"""
+"""The traces of the app's own generator, as the settings request them."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,10 +18,9 @@ _NAME: Final = "generator"
 
 @dataclass(frozen=True)
 class GeneratorTrace:
-    """The traces of one generator, until it is closed; ``ends`` end the observation of its calls."""
+    """The traces of one generator, until it is closed."""
 
     writer: TraceWriter | None = None
-    ends: tuple[Callable[[], None], ...] = ()
     calls: GeneratorCallLogger | None = None
 
     def flush(self, timeout: float = 5.0) -> bool:
@@ -42,8 +36,6 @@ class GeneratorTrace:
 
     def close(self, timeout: float = 5.0) -> bool:
         """End tracing and write the queue; return False when that takes longer than ``timeout`` seconds."""
-        for end in self.ends:
-            end()
         return self.writer is None or self.writer.close(timeout)
 
     async def aclose(self) -> None:
@@ -65,7 +57,7 @@ def trace_app_generator(
         return GeneratorTrace()
     writer = TraceWriter()
     folder = TraceFolder(settings.trace_dir, _PROJECT, keep_text=settings.trace_text, writer=writer)
-    states = GeneratorStateLogger(folder)
+    GeneratorStateLogger(folder).register_generator(_NAME, generator)
     calls = GeneratorCallLogger(folder, settings.trace_calls == "failures", turn)
-    ends = tuple(logger.register_generator(_NAME, generator) for logger in (states, calls))
-    return GeneratorTrace(writer, ends, calls)
+    calls.register_generator(_NAME, generator)
+    return GeneratorTrace(writer, calls)

@@ -51,10 +51,10 @@ class GeneratorCallLogger:
         """Return the file of the generator called ``name``."""
         return self.folder.file(name, "_call.jsonl")
 
-    def register_generator(self, name: str, generator: Generator[Any]) -> Callable[[], None]:
-        """Log every call of ``generator`` under ``name``; return a function that ends it."""
+    def register_generator(self, name: str, generator: Generator[Any]) -> None:
+        """Log every call of ``generator`` under ``name``."""
         self.folder.submit(lambda: self._write_metadata(name))
-        return generator.add_observer(_CallObserver(self, self.path(name)))
+        generator.add_observer(_CallObserver(self, self.path(name)))
 
     def erase(self, name: str, turns: Sequence[str]) -> None:
         """Remove the calls of ``turns`` from the file of ``name``; blocks. Raises ``OSError``.

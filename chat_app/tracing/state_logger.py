@@ -71,10 +71,10 @@ class GeneratorStateLogger:
             self._last[name] = state
             self._folder.submit(lambda: self._write(name, state))
 
-    def register_generator(self, name: str, generator: Generator[Any]) -> Callable[[], None]:
-        """Log the prompt now, and before each call if it has changed; return a function that ends it."""
+    def register_generator(self, name: str, generator: Generator[Any]) -> None:
+        """Log the prompt now, and before each call if it has changed."""
         self.log_prompt(generator.prompt, name)
-        return generator.add_observer(_StateObserver(lambda prompt: self.log_prompt(prompt, name)))
+        generator.add_observer(_StateObserver(lambda prompt: self.log_prompt(prompt, name)))
 
     def _write(self, name: str, state: PromptState) -> None:
         redactor = self._folder.redactor
