@@ -3,7 +3,7 @@
 import ssl
 from functools import cached_property
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 
 from pydantic_settings import BaseSettings
@@ -20,31 +20,26 @@ _LEAST_SECRET = 32
 
 
 class Settings:
-    """The tree: ``model``, ``storage``, ``server``, ``oidc``, ``offline``, ``diagnostics``, ``governance``.
+    """The sections of the tree.
 
     Values given in the constructor win over the environment:
     ``Settings(model={"model": "gpt-5"}, storage={"data_dir": "/srv/asclepius"})``.
     Raises ``ConfigurationError`` that names each variable that is wrong, never its value.
     """
 
-    def __init__(
-        self,
-        *,
-        model: dict[str, Any] | None = None,
-        storage: dict[str, Any] | None = None,
-        server: dict[str, Any] | None = None,
-        oidc: dict[str, Any] | None = None,
-        offline: dict[str, Any] | None = None,
-        diagnostics: dict[str, Any] | None = None,
-        governance: dict[str, Any] | None = None,
-    ) -> None:
-        self.model = load(ModelSettings, model)
-        self.storage = load(StorageSettings, storage)
-        self.server = load(ServerSettings, server)
-        self.oidc = load(OidcSettings, oidc)
-        self.offline = load(OfflineSettings, offline)
-        self.diagnostics = load(DiagnosticsSettings, diagnostics)
-        self.governance = load(GovernanceSettings, governance)
+    model: ModelSettings
+    storage: StorageSettings
+    server: ServerSettings
+    oidc: OidcSettings
+    offline: OfflineSettings
+    diagnostics: DiagnosticsSettings
+    governance: GovernanceSettings
+
+    def __init__(self, **sections: dict[str, Any]) -> None:
+        if unknown := sections.keys() - _KINDS:
+            raise TypeError(f"no such section: {', '.join(unknown)}")
+        for name, kind in _KINDS.items():
+            setattr(self, name, load(kind, sections.get(name)))
 
     @cached_property
     def uses_offline_model(self) -> bool:
@@ -179,15 +174,8 @@ def _check_tls(server: ServerSettings) -> None:
         raise ConfigurationError(f"ASCLEPIUS_TLS_CERTIFICATE or ASCLEPIUS_TLS_KEY cannot be used: {why}.") from None
 
 
-SECTIONS: tuple[type[BaseSettings], ...] = (
-    ModelSettings,
-    StorageSettings,
-    ServerSettings,
-    OidcSettings,
-    OfflineSettings,
-    DiagnosticsSettings,
-    GovernanceSettings,
-)
+_KINDS: dict[str, type[BaseSettings]] = get_type_hints(Settings)
+SECTIONS = tuple(_KINDS.values())
 
 
 def _is_key_place(issuer: str, keys: str) -> bool:

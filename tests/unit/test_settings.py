@@ -233,3 +233,8 @@ def test_a_certificate_that_cannot_be_used_is_a_sentence(wrong: dict[str, str], 
     )
     with pytest.raises(ConfigurationError, match=named):
         with_tls(tmp_path, **wrong).check()
+
+
+def test_a_section_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(TypeError, match="modl"):
+        Settings(modl={})
