@@ -5,17 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App, LoadProgress
 
 
-class ShowProgress(Protocol):
-    """A callback for the current item, the amount done, and the total if known."""
-
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Show that ``done`` of ``total`` are complete."""
+ShowProgress = Callable[[str, int, int | None], None]
+"""Shows the current item, the amount done, and the total if known."""
 
 
 @contextmanager
@@ -24,9 +21,8 @@ def progress_bars() -> Generator[ShowProgress, None, None]:
     if not sys.stderr.isatty():
         printed = ""
 
-        def print_new(what: str, done: int = 0, total: int | None = None) -> None:
+        def print_new(what: str, _done: int, _total: int | None) -> None:
             nonlocal printed
-            del done, total
             if what != printed:
                 printed = what
                 sys.stderr.write(f"{what}\n")
@@ -41,7 +37,7 @@ def progress_bars() -> Generator[ShowProgress, None, None]:
     with Progress(*columns, console=Console(stderr=True), transient=False) as bars:
         tasks: dict[str, TaskID] = {}
 
-        def show(what: str, done: int = 0, total: int | None = None) -> None:
+        def show(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total)
             bars.update(tasks[what], completed=done, total=total)
