@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 
 _LOCK: Final = 6_115_202_612
 _SECONDS: Final = 3.0
-_PAGE: Final = 1_000
 _LONGEST: Final = 2_000
 _UNWRITTEN: Final = (
     "The audit log cannot be written, so the action was refused: check the database, the disk, the data directory, and "
@@ -159,16 +158,10 @@ class DatabaseAuditLog(AuditLog):
         conditions = {"since": '"at" >= :since', "until": '"at" < :until'}
         values = {name: value for name, value in given.items() if value}
         where = "".join(" AND " + conditions.get(name, f'"{name}" = :{name}') for name in values)
-        seq = -1
-        while True:
-            query = f'SELECT * FROM audit WHERE "seq" > :seq{where} ORDER BY "seq" LIMIT {_PAGE}'  # noqa: S608
-            async with self.engine.connect() as connection:
-                rows = (await connection.execute(text(query), {"seq": seq, **values})).mappings().all()
-            for row in rows:
-                yield AuditEntry.model_validate(dict(row))
-            if len(rows) < _PAGE:
-                return
-            seq = int(rows[-1]["seq"])
+        query = f'SELECT * FROM audit WHERE TRUE{where} ORDER BY "seq"'  # noqa: S608
+        async with self.engine.connect() as connection:
+            async for row in await connection.stream(text(query), values):
+                yield AuditEntry.model_validate(row._asdict())
 
     async def verify(self) -> tuple[int, list[AuditFinding]]:
         """Return the number of entries, and every place at which the chain is broken."""
