@@ -4,16 +4,15 @@ Written whole and renamed, so that a sync that is killed goes on where it stoppe
 """
 
 import asyncio
-import fcntl
 import hashlib
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Self
 
 from pydantic import ValidationError
 
-from chat_app.data_protection import replace_private
+from chat_app.data_protection import file_lock, replace_private
 from chat_app.errors import ConfigurationError
 from tools.types import Frozen
 
@@ -75,24 +74,14 @@ class HostedStateFile:
     @asynccontextmanager
     async def locked(self) -> AsyncGenerator[None]:
         """Hold the lock against syncs of other processes; a dead process releases it."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = self._path.with_suffix(".lock").open("a")
-        except OSError as error:
-            raise _unwritable(error) from None
-        with handle:
-            # Another process holds it: no event of this loop tells when it is free.
-            while not _taken(handle.fileno()):  # noqa: ASYNC110
-                await asyncio.sleep(_LOCK_POLL)
+        with ExitStack() as held:
+            try:
+                while not held.enter_context(file_lock(self._path.with_suffix(".lock"), wait=False)):
+                    held.close()
+                    await asyncio.sleep(_LOCK_POLL)
+            except OSError as error:
+                raise _unwritable(error) from None
             yield
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _unwritable(error: OSError) -> ConfigurationError:
