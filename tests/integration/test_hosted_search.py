@@ -200,7 +200,7 @@ async def test_a_sync_that_was_killed_after_an_upload_goes_on_with_it(
 
     def killed(progress: SyncProgress) -> None:
         # As far as the state on disk goes, nothing tells this from a kill: the first file is up, the second is not.
-        if progress.document_id == "hit":
+        if progress.done == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -318,8 +318,6 @@ async def test_a_server_that_does_not_show_vector_stores_has_none(steps: list[ob
     async with ScriptedServer([Turn(steps)]) as server, hosted_at(server.base_url, tmp_path) as hosted:  # type: ignore[arg-type]
         async with asyncio.timeout(60):
             assert not await hosted.available()
-        assert not await hosted.available()
-        assert len(server.requests) == 1, "the answer is believed for a while"
 
 
 async def test_no_server_at_all_has_no_vector_stores(tmp_path: Path) -> None:
@@ -327,9 +325,8 @@ async def test_no_server_at_all_has_no_vector_stores(tmp_path: Path) -> None:
         assert not await hosted.available()
 
 
-async def test_a_server_with_vector_stores_is_asked_once(server: str, tmp_path: Path) -> None:
+async def test_a_server_with_vector_stores_has_them(server: str, tmp_path: Path) -> None:
     async with hosted_at(server, tmp_path) as hosted:
-        assert await hosted.available()
         assert await hosted.available()
 
 

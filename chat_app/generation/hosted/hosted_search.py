@@ -29,7 +29,6 @@ _ABOUT_THE_FILE = frozenset({0, 400, 413, 415, 422})
 """Statuses by which a server refuses one file, and would take another."""
 _POLL_SECONDS = (0.2, 3.0)
 _STALL_SECONDS = 900.0
-_AVAILABLE_FOR = 600.0
 _LOOK_AGAIN_AFTER = 60.0
 
 SyncStage = Literal["uploading", "indexing", "removing", "done"]
@@ -60,7 +59,6 @@ class SyncProgress(Frozen):
     stage: SyncStage
     done: int
     total: int
-    document_id: str = ""
 
 
 class SyncFailure(Frozen):
@@ -83,10 +81,6 @@ class SyncReport(Frozen):
 Progress = Callable[[SyncProgress], None]
 
 
-def _silent(_: SyncProgress) -> None:
-    return
-
-
 class HostedSearch:
     """One server's vector store of guidelines; its state is kept in ``folder``."""
 
@@ -96,15 +90,11 @@ class HostedSearch:
         self._stores = stores
         self._state = HostedStateFile(folder, server_key)
         self._stall = stall
-        self._probed: tuple[float, bool] | None = None
         self._looked: tuple[float, str, bool] | None = None
 
     async def available(self) -> bool:
-        """Return whether the server has vector stores; cached, for a shorter time when it had none."""
-        now = time.monotonic()
-        if self._probed is None or now - self._probed[0] > (_AVAILABLE_FOR if self._probed[1] else _LOOK_AGAIN_AFTER):
-            self._probed = (now, await self._stores.available())
-        return self._probed[1]
+        """Return whether the server has vector stores."""
+        return await self._stores.available()
 
     @property
     def was_synced(self) -> bool:
@@ -147,7 +137,7 @@ class HostedSearch:
         the server refuses is in the report's ``failed``; raises ``ProviderError`` for all that concerns every file.
         """
         async with self._state.locked():
-            return await _Sync(self._stores, self._state, progress or _silent, self._stall).run(wanted)
+            return await _Sync(self._stores, self._state, progress, self._stall).run(wanted)
 
     async def withdraw(self) -> tuple[str, ...]:
         """Delete all uploads and the store, and return the ids of the guidelines removed."""
@@ -170,7 +160,9 @@ class HostedSearch:
 class _Sync:
     """One run of ``HostedSearch.sync``; the lock is held."""
 
-    def __init__(self, stores: VectorStoreAdapter, file: HostedStateFile, progress: Progress, stall: float) -> None:
+    def __init__(
+        self, stores: VectorStoreAdapter, file: HostedStateFile, progress: Progress | None, stall: float
+    ) -> None:
         self._stores = stores
         self._file = file
         self._progress = progress
@@ -183,7 +175,7 @@ class _Sync:
         await self._open_store()
         there = await self._stores.files(self._state.vector_store_id)
         for done, file in enumerate(wanted):
-            self._tell("uploading", done, len(wanted), file.document_id)
+            self._tell("uploading", done, len(wanted))
             await self._bring(file, there)
         await self._wait([file for file in wanted if file.document_id not in self._failed])
         removed = await self._remove(wanted, there)
@@ -287,8 +279,8 @@ class _Sync:
             for key, entry in there.items()
             if key not in known and GUIDELINE_ID in entry.attributes
         }
-        for done, (file_id, document_id) in enumerate(old.items()):
-            self._tell("removing", done, len(old), document_id)
+        for done, file_id in enumerate(old):
+            self._tell("removing", done, len(old))
             await self._discard(file_id)
         return tuple(dict.fromkeys(old.values()))
 
@@ -301,5 +293,6 @@ class _Sync:
         self._file.write(state)
         self._state = state
 
-    def _tell(self, stage: SyncStage, done: int, total: int, document_id: str = "") -> None:
-        self._progress(SyncProgress(stage=stage, done=done, total=total, document_id=document_id))
+    def _tell(self, stage: SyncStage, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(SyncProgress(stage=stage, done=done, total=total))
