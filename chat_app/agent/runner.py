@@ -111,8 +111,8 @@ class RunnerStreamingResult:
         output = runner.generator.astream(**self._fields(last=last))
         manager = StreamManager(output, self._state, self._channel, None if last else runner.tool_manager)
         observations = await manager.run()
-        if manager.outcome.kind != "completed" or not manager.functions:
-            return manager.outcome
+        if output.outcome.kind != "completed" or not manager.functions:
+            return output.outcome
         if last:
             return STEP_LIMIT
         rendered = [await runner.render_output(observation) for observation in observations]

@@ -19,7 +19,6 @@ from chat_app.errors import PreviousResponseNotFound, ProviderError
 from chat_app.events import (
     LLMResponseItem,
     Notice,
-    Outcome,
     RawResponsesStreamEvent,
     ReasoningRunItem,
     RunItemStreamEvent,
@@ -79,11 +78,6 @@ class StreamManager:
         """The calls of the response that are to be answered, in the order of their completion."""
         open_ids = {function.call_id for function in self.output.tool_use}
         return [function for function in self._functions if function.call_id in open_ids]
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the response ended."""
-        return self.output.outcome
 
     async def run(self) -> list[FunctionOutput]:
         """Stream the response to its end and wait for its tools; return their outputs in call order.
@@ -233,7 +227,7 @@ class StreamManager:
             usage=fold.usage,
         )
         await self.channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
-        if self.outcome.kind == "completed":
+        if self.output.outcome.kind == "completed":
             return
         open_calls = [(f, t) for f, t in zip(self._functions, self._running, strict=False) if not t.done()]
         for function, task in open_calls:

@@ -90,12 +90,12 @@ def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
         case StreamTruncated():
             return NO_TERMINAL_EVENT
         case StreamStalled():
-            return _from_error(error, reason="stalled")
+            return failed(error, reason="stalled")
         case ProtocolViolation():
             message = f"{error} The answer may be wrong or incomplete; do not rely on it."
             return _ended(error.code, message, "protocol_violation")
         case _ if any_text:
-            return _from_error(error, reason="truncated")
+            return failed(error, reason="truncated")
         case ProviderError(retry_after=float(seconds)):
             return Outcome(
                 kind="failed",
@@ -108,12 +108,8 @@ def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
             return failed(error)
 
 
-def failed(error: AsclepiusError) -> Outcome:
-    """Return the outcome of a turn that ``error`` ended before it had an answer."""
-    return _from_error(error, reason=None)
-
-
-def _from_error(error: AsclepiusError, *, reason: IncompleteReason | None) -> Outcome:
+def failed(error: AsclepiusError, *, reason: IncompleteReason | None = None) -> Outcome:
+    """Return the outcome of a turn that ``error`` ended, incomplete for ``reason`` or before it had an answer."""
     return Outcome(
         kind="incomplete" if reason else "failed",
         reason=reason,
