@@ -12,18 +12,23 @@ from chat_app.errors import ConfigurationError
 from chat_app.roles import Role
 
 _PREFIX: Final = "ASCLEPIUS_"
-CONFIG: Final = SettingsConfigDict(
-    env_prefix=_PREFIX,
-    env_file=".env",
-    env_ignore_empty=True,
-    extra="ignore",
-    frozen=True,
-    populate_by_name=True,
-    use_attribute_docstrings=True,
-)
-"""A setting that has a conventional name keeps it; the others begin with ``ASCLEPIUS_``."""
 
-S = TypeVar("S", bound=BaseSettings)
+
+class Section(BaseSettings):
+    """Base of the sections. A setting that has a conventional name keeps it; the others begin with ``ASCLEPIUS_``."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
+
+
+S = TypeVar("S", bound=Section)
 
 
 def comma_separated(value: object) -> object:
@@ -60,12 +65,12 @@ def load(kind: type[S], values: dict[str, Any] | None) -> S:
         ) from None
 
 
-def variable_name(kind: type[BaseSettings], field: str) -> str:
+def variable_name(kind: type[Section], field: str) -> str:
     """Return the environment variable that sets ``field`` of ``kind``."""
     return _variables(kind, field)[0] if field in kind.model_fields else field
 
 
-def _variables(kind: type[BaseSettings], field: str) -> tuple[str, ...]:
+def _variables(kind: type[Section], field: str) -> tuple[str, ...]:
     """Return all environment variables that set ``field``, the documented one first."""
     alias = kind.model_fields[field].validation_alias
     if isinstance(alias, AliasChoices):
@@ -73,7 +78,7 @@ def _variables(kind: type[BaseSettings], field: str) -> tuple[str, ...]:
     return (alias if isinstance(alias, str) else f"{_PREFIX}{field}".upper(),)
 
 
-def unknown_variables(kinds: Sequence[type[BaseSettings]]) -> list[str]:
+def unknown_variables(kinds: Sequence[type[Section]]) -> list[str]:
     """Return a sentence for each variable with our prefix that no field of ``kinds`` reads. It names no value."""
     names = [name for kind in kinds for field in kind.model_fields for name in _variables(kind, field)]
     known = {name.removeprefix(_PREFIX): name for name in names}

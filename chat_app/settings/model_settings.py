@@ -4,15 +4,12 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import AliasChoices, Field, SecretStr
-from pydantic_settings import BaseSettings
 
-from chat_app.settings.environment import CONFIG, Names
+from chat_app.settings.environment import Names, Section
 
 
-class ModelSettings(BaseSettings):
+class ModelSettings(Section):
     """The model server and how it is asked."""
-
-    model_config = CONFIG
 
     api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     """Key of the model server. Without a key and a base URL the built-in offline model answers."""
@@ -67,10 +64,8 @@ class ModelSettings(BaseSettings):
         return None if not named or named.startswith(("http://", "https://")) else Path(named).absolute()
 
 
-class OfflineSettings(BaseSettings):
+class OfflineSettings(Section):
     """The built-in offline model server."""
-
-    model_config = CONFIG
 
     offline_key: SecretStr | None = None
     """Key that the offline server requires. Unset: the app makes one at each start; `asclepius offline-server` accepts

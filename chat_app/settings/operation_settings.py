@@ -4,15 +4,12 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings
 
-from chat_app.settings.environment import CONFIG, AbsolutePath
+from chat_app.settings.environment import AbsolutePath, Section
 
 
-class StorageSettings(BaseSettings):
+class StorageSettings(Section):
     """Where things are kept. An unset URL means: the app starts that service itself, in the data directory."""
-
-    model_config = CONFIG
 
     data_dir: AbsolutePath = Path(".asclepius")
     """Directory for everything the app keeps: index, sessions, history, guideline files."""
@@ -29,10 +26,8 @@ class StorageSettings(BaseSettings):
     """Seconds after the last question for which a conversation can go on."""
 
 
-class DiagnosticsSettings(BaseSettings):
+class DiagnosticsSettings(Section):
     """Logs and traces."""
-
-    model_config = CONFIG
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much is logged. No level logs questions or answers."""
@@ -57,10 +52,8 @@ class DiagnosticsSettings(BaseSettings):
     """Send OpenTelemetry spans and timings of each turn to where the OTEL_EXPORTER_OTLP_... variables say."""
 
 
-class GovernanceSettings(BaseSettings):
+class GovernanceSettings(Section):
     """Audit log, retention and erasure."""
-
-    model_config = CONFIG
 
     audit: Literal["required", "lenient", "off"] = "required"
     """required: an action that cannot be recorded is refused. lenient: it is carried out and logged. off: no audit

@@ -5,15 +5,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
-from pydantic_settings import BaseSettings
 
-from chat_app.settings.environment import CONFIG, Names, RolePairs
+from chat_app.settings.environment import Names, RolePairs, Section
 
 
-class ServerSettings(BaseSettings):
+class ServerSettings(Section):
     """The page's address and who may use it."""
-
-    model_config = CONFIG
 
     host: str = "127.0.0.1"
     """Address the page listens on."""
@@ -92,10 +89,8 @@ class ServerSettings(BaseSettings):
         return "*" in self.uploaders or user in self.uploaders
 
 
-class OidcSettings(BaseSettings):
+class OidcSettings(Section):
     """The OpenID Connect provider, with auth=oidc."""
-
-    model_config = CONFIG
 
     oidc_issuer: str | None = None
     """Issuer of the provider, such as https://login.hospital.example/realms/clinic; its discovery document is read from

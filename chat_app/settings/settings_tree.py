@@ -6,10 +6,8 @@ from ipaddress import ip_network
 from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 
-from pydantic_settings import BaseSettings
-
 from chat_app.errors import ConfigurationError
-from chat_app.settings.environment import load, unknown_variables
+from chat_app.settings.environment import Section, load, unknown_variables
 from chat_app.settings.model_settings import ModelSettings, OfflineSettings
 from chat_app.settings.operation_settings import DiagnosticsSettings, GovernanceSettings, StorageSettings
 from chat_app.settings.server_settings import OidcSettings, ServerSettings, is_loopback
@@ -174,7 +172,7 @@ def _check_tls(server: ServerSettings) -> None:
         raise ConfigurationError(f"ASCLEPIUS_TLS_CERTIFICATE or ASCLEPIUS_TLS_KEY cannot be used: {why}.") from None
 
 
-_KINDS: dict[str, type[BaseSettings]] = get_type_hints(Settings)
+_KINDS: dict[str, type[Section]] = get_type_hints(Settings)
 SECTIONS = tuple(_KINDS.values())
 
 
