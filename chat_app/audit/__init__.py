@@ -5,22 +5,15 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.audit.audit_log import AuditAction, AuditLog, client_address, file_sink, sink_problems, syslog_sink
-from chat_app.audit.audit_table import AuditEntry, AuditFilter, DatabaseAuditLog
+from chat_app.audit.audit_log import AuditAction as AuditAction
+from chat_app.audit.audit_log import AuditLog as AuditLog
+from chat_app.audit.audit_log import client_address as client_address
+from chat_app.audit.audit_log import file_sink, syslog_sink
+from chat_app.audit.audit_log import sink_problems as sink_problems
+from chat_app.audit.audit_table import AuditEntry as AuditEntry
+from chat_app.audit.audit_table import AuditFilter as AuditFilter
+from chat_app.audit.audit_table import DatabaseAuditLog as DatabaseAuditLog
 from chat_app.settings import Settings
-
-__all__ = [
-    "AuditAction",
-    "AuditEntry",
-    "AuditFilter",
-    "AuditLog",
-    "DatabaseAuditLog",
-    "audit_log",
-    "audit_problems",
-    "client_address",
-    "open_audit_log",
-    "sink_problems",
-]
 
 
 def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:

@@ -63,6 +63,3 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS)
     os.umask(PRIVATE_UMASK)
     app()
-
-
-__all__ = ["app", "main"]
