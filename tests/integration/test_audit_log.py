@@ -127,6 +127,23 @@ async def test_any_change_is_found(database: str, tmp_path: Path, change: str, w
         assert any(what in finding.what for finding in findings), findings
 
 
+async def test_entries_that_are_added_while_the_chain_is_verified_are_no_finding(database: str, tmp_path: Path) -> None:
+    async with opened(database, tmp_path) as log, opened(database, tmp_path / "b") as other:
+        await log.record("login", "ada")
+        entries = log.entries
+
+        async def busy() -> AsyncIterator[AuditEntry]:
+            await other.record("question", "eve")
+            async for entry in entries():
+                yield entry
+            await other.record("question", "eve")
+
+        log.entries = busy  # type: ignore[method-assign, assignment]
+        assert await log.verify() == (2, [])
+        log.entries = entries  # type: ignore[method-assign]
+        assert await log.verify() == (3, [])
+
+
 async def test_entries_wait_for_a_database_that_is_down_and_keep_their_time(tmp_path: Path) -> None:
     file = tmp_path / "history.sqlite3"
     async with opened(f"sqlite:///{file}", tmp_path, keep_text=True) as log:
