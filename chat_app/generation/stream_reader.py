@@ -87,7 +87,7 @@ class ReadPace:
 
 
 class _Limit:
-    """A time limit that moves with each event.
+    """A time limit that each event moves to a later time.
 
     ``asyncio.timeout`` sets a timer with each move, which takes longer than all else that a read does with time.
     """
@@ -104,13 +104,13 @@ class _Limit:
         return self
 
     async def __aexit__(self, kind: Any, error: Any, trace: Any) -> None:
-        self._cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         await self._timeout.__aexit__(kind, error, trace)
 
     def move(self, at: float) -> None:
         self._at = at
-        if at < math.inf and (self._timer is None or at < self._timer.when()):
-            self._cancel()
+        if at < math.inf and self._timer is None:
             self._timer = self._loop.call_at(at, self._look)
 
     def _look(self) -> None:
@@ -119,11 +119,6 @@ class _Limit:
             self.move(self._at)
         else:
             self._timeout.reschedule(self._at)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 async def read_events(
