@@ -65,13 +65,10 @@ class AsclepiusHealthcareAgent:
     """Answers clinicians' questions."""
 
     responses: OpenAIResponseManager
-    """Runs the turns."""
     chats: ChatManager
-    """The conversations."""
     tool_manager: ToolManager
     """The tools; a question leaves out those of a source that is switched off."""
     default_model: str
-    """The model that is asked when a question names none."""
     max_message_length: int = 20_000
     """Limit of a question in characters."""
     only_extracts: bool = False

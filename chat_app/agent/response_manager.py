@@ -67,11 +67,8 @@ class OpenAIResponseManager:
     """Runs turns; keeps nothing between them except what the session store keeps."""
 
     generator: Generator[Any]
-    """Asks the model server."""
     tool_manager: ToolManager
-    """The tools that a turn may use."""
     chat_manager: ChatManager
-    """The conversations."""
     server_key: str
     """Identifies the model server, whose response ids mean nothing to another one."""
     max_steps: int = 5
@@ -85,9 +82,7 @@ class OpenAIResponseManager:
     save_seconds: float = 5.0
     """Limit for saving a turn."""
     observe: Observer | None = None
-    """Observes the events of every turn."""
     statements: StatementCheck = field(default_factory=StatementCheck)
-    """Checks the cited statements of every answer."""
     queue: TurnQueue = field(default_factory=lambda: TurnQueue(sys.maxsize))
     """Bounds how many turns run at once."""
 

@@ -154,13 +154,10 @@ class Runner:
     """Runs questions, each in at most ``max_steps`` responses."""
 
     generator: Generator[Any]
-    """Asks the model server."""
     tool_manager: ToolManager = field(default_factory=ToolManager)
-    """The tools that the model may call."""
     max_steps: int = field(default=5, kw_only=True)
     """Most responses of a run; the last one may not call tools."""
     render_output: OutputRenderer = field(default=render_json, kw_only=True)
-    """Turns a tool's output into the text for the model."""
 
     def astream(
         self,

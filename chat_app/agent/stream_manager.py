@@ -60,9 +60,7 @@ class StreamManager:
     output: GeneratorOutput[Any]
     """The generation, not yet streamed."""
     state: RunState
-    """The run that the step belongs to."""
     channel: EventChannel[RunnerEvent]
-    """Where the step's events go."""
     tools: ToolManager | None
     """Runs the calls; None starts no tool."""
     _functions: list[Function] = field(default_factory=list[Function], init=False)

@@ -170,7 +170,6 @@ class TurnSpans:
         return self._chat
 
     def _heard(self) -> None:
-        """Record that the model server sent something."""
         chat = self._chat
         if chat is not None and chat.ended is not None and (self._run_ended or not self._step_done):
             # Text that was held back until it was known to be no citation.

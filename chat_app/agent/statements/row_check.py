@@ -64,7 +64,6 @@ class _TableRows:
 
 @lru_cache(maxsize=512)
 def _tables(source: CitedSource) -> tuple[_TableRows, ...]:
-    """Return the tables of ``source``."""
     grouped = groupby(source.quotable, lambda unit: unit.table)
     return tuple(
         _TableRows(table, list(rows), [unit.text for unit in source.quotable if unit.table != table])
