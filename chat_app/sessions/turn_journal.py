@@ -32,6 +32,9 @@ _ANSWERED_SECONDS: Final = 86_400
 _OPEN: Final = "asclepius:journals"
 _STOPS: Final = "asclepius:stops"
 _RELEASED: Final = "-"
+_thread: Final = "asclepius:thread-journals:{}".format
+_question: Final = "asclepius:question-journals:{}".format
+_lease: Final = "asclepius:writer:{}".format
 _APPEND: Final = script("append_to_journals")
 
 
@@ -195,18 +198,6 @@ def _texts(found: Iterable[bytes | str]) -> list[str]:
 def _key(turn_id: str, part: str = "") -> str:
     """Return the key of a turn's events, or of its ``:writer`` or ``:claim``."""
     return f"asclepius:{{turn:{turn_id}}}{part}"
-
-
-def _thread(thread_id: str) -> str:
-    return f"asclepius:thread-journals:{thread_id}"
-
-
-def _question(question_id: str) -> str:
-    return f"asclepius:question-journals:{question_id}"
-
-
-def _lease(writer: str) -> str:
-    return f"asclepius:writer:{writer}"
 
 
 def _host() -> str:
