@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, get_args
 
 from chat_app.audit import audit_log
@@ -17,13 +17,11 @@ from chat_app.background import repeat
 from chat_app.bootstrap import App, LoadPart
 from chat_app.database.database_engine import DAMAGED, DATABASE_ERRORS, configured_url, is_damaged_file
 from chat_app.embedded.specs import ServiceName
-from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
+from chat_app.errors import AsclepiusError, ConfigurationError
 from chat_app.events import AgentEvent
-from chat_app.interface.conversation.own_documents import scope_of_thread
-from chat_app.interface.history.branches import forget
+from chat_app.interface.keeping.erasure import Erasure
 from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
-from chat_app.interface.rendering.turn_steps import turns_of
 from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
@@ -36,10 +34,8 @@ from chat_app.observability.metrics_port import metrics_of, metrics_served
 from chat_app.observability.turn_watch import TurnWatch
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_store import RedisSessionStore
-from chat_app.sessions.session_store import Message
 from chat_app.sessions.tallies import Tallies
 from chat_app.settings import Settings
-from tools.guidelines import erase_files
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +70,6 @@ class Runtime:
             self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
             self.metrics.watch_restarts(get_args(ServiceName), lambda: self.app.services.restarts() if self.app else {})
         self.history = History(configured_url(settings))
-        self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
         tallies = Tallies(lambda: self.app.sessions.tallies if self.app else None)
         self.password_login = PasswordLogin(self.identity, self.audit, tallies)
@@ -83,6 +78,9 @@ class Runtime:
         self.keeper = TurnKeeper(self.history, self.turns, self.audit, *stores, resume=resume)
         self.history.before_reading = self.keeper.up_to_date
         self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
+        running = (self.turns, self.elsewhere)
+        self.erasure = Erasure(settings, self.history, self.audit, *running, self.ready, lambda: self.app)
+        self.history.before_deletion = self.erasure.before_deletion
         self.limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.upload_room = UploadRoom(lambda: self.app.sessions.held_files if self.app else None, held_bytes)
         self.gate = QuestionGate(self.limits, self.turns, self.elsewhere.running_of)
@@ -209,59 +207,6 @@ class Runtime:
 
     def _open_sessions(self) -> RedisSessionStore | None:
         return None if self.app is None else self.app.sessions
-
-    async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
-        """Stop running answers and erase sessions, files and traces of a deleted conversation."""
-        await self.audit.record("delete", owner, conversation=thread_id)
-        await self.turns.end_conversation(thread_id, owner)
-        await self.elsewhere.end_conversation(thread_id, owner)
-        await self._erase_files(thread_id, owner)
-        if self.app is None:
-            return
-        with suppress(SessionError):
-            await self.app.sessions.journal.erase(thread_id)
-        await self._erase_traces(self.app, thread_id)
-        for conversation in conversations:
-            await self.erase_conversation(conversation, owner)
-
-    async def _erase_traces(self, app: App, thread_id: str) -> None:
-        turns = turns_of(await self.history.get_thread(thread_id))
-        try:
-            await asyncio.to_thread(app.trace.erase, turns)
-        except OSError as error:
-            logger.warning("Traces of a deleted conversation stay: %s", type(error).__name__)
-
-    async def erase_conversation(self, conversation: str, owner: str) -> None:
-        """Erase a conversation from the session store and the model server; what cannot be erased now expires."""
-        app = await self.ready()
-        await self.turns.end_conversation(conversation, owner)
-        with suppress(SessionError):
-            if await app.sessions.get(conversation, owner) is not None:
-                await self._erase_responses(app, await app.sessions.messages(conversation))
-        await forget(app.sessions, owner, {conversation})
-        if self.settings.storage.redis_url is None:
-            await app.sessions.compact()
-
-    async def _erase_responses(self, app: App, messages: Sequence[Message]) -> None:
-        names = [name for message in messages for name in (*message.response_ids, message.response_id) if name]
-        try:
-            for name in dict.fromkeys(names):
-                await app.model.delete(name)
-        except ProviderError as error:
-            logger.warning("A deleted conversation stays at the model server: %s", type(error).__name__)
-
-    async def _erase_files(self, thread_id: str, owner: str) -> None:
-        # Imports Chainlit, which needs the page's folder.
-        from chat_app.interface.rendering.sockets import drop_uploads
-
-        await asyncio.to_thread(drop_uploads, thread_id, owner)
-        scope = scope_of_thread(thread_id)
-        if scope is None:
-            return
-        if self.app is not None:
-            await self.app.guidelines.erase(scope)
-        else:
-            await asyncio.to_thread(erase_files, self.settings.storage.data_dir / "guidelines", scope)
 
     def _tool_names(self) -> Collection[str]:
         return self.app.tools.names() if self.app else ()

@@ -36,7 +36,7 @@ async def erase_user(runtime: Runtime, name: str) -> int:
         await runtime.history.delete_thread(thread)
     left = await sessions.summaries(name, _MOST_SESSIONS)
     for found in left:
-        await runtime.erase_conversation(found.session.session_id, name)
+        await runtime.erasure.conversation(found.session.session_id, name)
     await runtime.history.delete_user(name)
     return len(threads) + len(left)
 

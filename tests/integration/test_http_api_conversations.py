@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,6 +17,7 @@ from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import Api, api, ask, frames
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, WaitFor, calls_reply, text_reply
+from tests.support.waiting import until
 
 CALL = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
 GUIDE = passage(text="Start metformin at 500 mg once daily with food.")
@@ -119,6 +121,64 @@ async def test_deleting_a_conversation_stops_its_turn_and_leaves_nothing(
             assert (await client.request(method, f"/api/v1/conversations/{name}")).status_code == 404
         assert (await client.get("/api/v1/conversations")).json() == {"conversations": []}
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("where", ["api", "page"])
+async def test_a_conversation_deleted_while_its_first_answer_is_stored_leaves_nothing(
+    redis_url: str, tmp_path: Path, ana: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history learns of the conversation of a first question only with its answer."""
+    deleting = asyncio.Event()
+    async with clinic_api(ANSWER, redis_url, tmp_path) as (running, _), running.client(ana) as client:
+        history, store = running.runtime.history, (await running.runtime.ready()).sessions
+        save, end = history.save_turn, running.runtime.turns.end_conversation
+
+        async def save_late(*arguments: Any, **more: Any) -> None:
+            if "metadata" in more or (len(arguments) > 3 and arguments[3]):
+                await deleting.wait()
+            await save(*arguments, **more)
+
+        async def end_late(conversation: str, owner: str) -> None:
+            deleting.set()
+            await end(conversation, owner)
+
+        monkeypatch.setattr(history, "save_turn", save_late)
+        monkeypatch.setattr(running.runtime.turns, "end_conversation", end_late)
+        name = (await ask(client))[0].data["conversation_id"]
+        (thread,) = await history.threads_of(ana)
+        if where == "api":
+            assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
+        else:
+            await history.delete_thread(thread)
+        await until(lambda: not running.runtime.turns.of_owner(ana), what="the answer is stored or given up")
+        assert await history.threads_of(ana) == []
+        assert await store.get(name, ana) is None
+        assert await store.journal.open_turns() == {}
+
+
+async def test_a_conversation_deleted_at_another_replica_while_its_first_question_is_answered_leaves_nothing(
+    redis_url: str, tmp_path: Path, ana: str
+) -> None:
+    turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
+    other = RedisSessionStore(redis_url)
+    other.journal.writer = "another-host|1|1"
+    async with (
+        clinic_api([turn], redis_url, tmp_path) as (running, _),
+        api(None, tmp_path / "data", sessions=other) as elsewhere,
+        running.client(ana) as client,
+        elsewhere.client(ana) as there,
+        client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response,
+    ):
+        async for frame in frames(response):
+            if frame.event == "turn_started":
+                name = frame.data["conversation_id"]
+            if frame.event == "text_delta":
+                assert (await there.delete(f"/api/v1/conversations/{name}")).status_code == 204
+        assert frame.data["outcome"]["reason"] == "stopped"
+        await until(lambda: not running.runtime.turns.of_owner(ana), what="the answer is stored or given up")
+        assert await running.runtime.history.threads_of(ana) == []
+        assert await other.get(name, ana) is None
+    await other.aclose()
 
 
 async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(

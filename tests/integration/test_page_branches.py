@@ -111,15 +111,9 @@ async def test_a_column_that_is_replaced_goes_on_from_the_first_one(talk: Talk) 
     assert set(await talk.there()) == set(later.values())
 
 
-async def test_deleting_the_thread_names_every_branch(talk: Talk) -> None:
-    forgotten: list[str] = []
-
-    async def before_deletion(_thread: str, conversations: Any, _owner: str) -> None:
-        forgotten.extend(conversations)
-
+async def test_the_thread_names_every_branch_to_erase(talk: Talk) -> None:
     await talk.history.save_turn(THREAD, owner=talk.user, name="x")
     await talk.answered(await talk.branch("a", "b"), "one")
-    talk.history.before_deletion = before_deletion
-    await talk.history.delete_thread(THREAD)
-    assert sorted(forgotten) == sorted(await talk.there())
-    assert len(forgotten) == 2
+    named = conversations_of(await talk.history.metadata_of(THREAD))
+    assert sorted(named) == sorted(await talk.there())
+    assert len(named) == 2

@@ -95,15 +95,17 @@ async def erase_own(runtime: Runtime, conversation_id: str, user: str) -> None:
     """Erase a user's conversation and stop its questions. Raises ``NotOwner``."""
     if await (await runtime.ready()).sessions.get(conversation_id, user) is None:
         raise NotOwner
-    threads = await runtime.history.threads_with(conversation_id, user)
+    threads = await runtime.erasure.threads_with(conversation_id, user)
     if not threads:
         # Else the deletion of each thread is recorded with the thread's id, as its questions are, and then stops them.
         await runtime.audit.record("delete", user, conversation=conversation_id)
         await runtime.turns.end_conversation(conversation_id, user)
+        # A question that the history could not take at first is stored with its answer.
+        threads = await runtime.erasure.threads_with(conversation_id, user)
     # Delete the session last, so that an interrupted deletion can be repeated.
     for thread_id in threads:
         await runtime.history.delete_thread(thread_id)
-    await runtime.erase_conversation(conversation_id, user)
+    await runtime.erasure.conversation(conversation_id, user)
 
 
 def _summary(runtime: Runtime, user: str, found: SessionSummary) -> ConversationSummary:

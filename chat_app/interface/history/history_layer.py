@@ -41,8 +41,8 @@ without_messages: ContextVar[bool] = ContextVar("without_messages", default=Fals
 _MOST_THREADS = 100
 _WRITE_SECONDS = 5.0
 
-BeforeDeletion = Callable[[str, Sequence[str], str], Awaitable[None]]
-"""Called with a thread, its conversations in the session store, and its owner, before the thread is deleted."""
+BeforeDeletion = Callable[[str, str], Awaitable[None]]
+"""Called with a thread and its owner before the thread is deleted."""
 
 ReadThread = Callable[[], Awaitable[ThreadDict | None]]
 BeforeReading = Callable[[ThreadDict, ReadThread], Awaitable[ThreadDict]]
@@ -165,7 +165,7 @@ class History(SQLAlchemyDataLayer):
 
     async def delete_thread(self, thread_id: str) -> None:
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
-            await self.before_deletion(thread_id, conversations_of(await self.metadata_of(thread_id)), owner)
+            await self.before_deletion(thread_id, owner)
         await self._run(sql.DELETE_THREAD, thread_id)
         await self._truncate_log()
 

@@ -28,6 +28,7 @@ ELSEWHERE: Final = Outcome(
     message="This answer is still being written by another server. Reload the page to see the rest.",
 )
 _POLL_SECONDS: Final = 0.15
+_STORED_SECONDS: Final = 5.0
 _UNREAD_SECONDS: Final = 30.0
 """Seconds for which a turn is followed without a reader."""
 
@@ -109,9 +110,28 @@ class FollowedTurns:
         sessions = self._sessions()
         return [await sessions.journal.written_elsewhere() if sessions is not None else {}] * len(askers)
 
+    async def about(self, conversation_id: str, owner: str) -> list[FollowedTurn]:
+        """Return the turns of ``owner`` in that thread or conversation that run elsewhere; none without Redis."""
+        with suppress(AsclepiusError):
+            names = [name for name, turn in (await self._opened.do(None)).items() if turn.owner == owner]
+            if names and (sessions := self._sessions()) is not None:
+                found = await self._read(sessions.journal, names, owner)
+                return [turn for turn in found if turn.is_about(conversation_id)]
+        return []
+
     async def end_conversation(self, thread_id: str, owner: str) -> None:
-        """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""
-        await stop_and_save(await self.of_thread(thread_id, owner))
+        """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait some seconds for their end.
+
+        They have ended when the history has them: what is stored after a deletion would stay.
+        """
+        turns = await self.of_thread(thread_id, owner)
+        await stop_and_save(turns)
+        ended = {turn.id for turn in turns if turn.saved.is_set()}
+        with suppress(AsclepiusError, TimeoutError):
+            async with asyncio.timeout(_STORED_SECONDS):
+                while ended:
+                    ended &= (await self._opened.do(None)).keys()
+                    await asyncio.sleep(_POLL_SECONDS if ended else 0)
 
     async def _read(self, journal: TurnJournal, names: list[str], owner: str) -> list[FollowedTurn]:
         found = [await self._turn(journal, name) for name in names if self._own.get(name) is None]
