@@ -7,6 +7,9 @@ from typing import Any, Final, TypeVar
 
 logger = logging.getLogger(__name__)
 
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 60.0
+
 T = TypeVar("T")
 
 _tasks: Final = set[asyncio.Future[Any]]()
@@ -40,3 +43,33 @@ async def repeat(
                 logger.warning("%s failed and is tried again: %s", work.__qualname__, type(error).__name__)
             failing = True
         await asyncio.sleep(seconds)
+
+
+class UntilDone:
+    """Repeats ``step`` in the background, at growing intervals, until it returns True."""
+
+    def __init__(self, step: Callable[[], Awaitable[bool]]) -> None:
+        self._step = step
+        self._task: asyncio.Future[None] | None = None
+
+    def begin(self) -> None:
+        """Begin, unless the steps go on already."""
+        if self._task is None or self._task.done():
+            self._task = in_background(self._run())
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until it is done, at most ``seconds``."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=seconds)
+
+    async def end(self, seconds: float = 0.0) -> None:
+        """Give up what is not done within ``seconds``."""
+        await self.wait(seconds)
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        pause = _FIRST_PAUSE
+        while not await self._step():
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)

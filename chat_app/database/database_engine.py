@@ -37,6 +37,8 @@ _DRIVERS: Final = {
 DATABASE_ERRORS: Final = (SQLAlchemyError, OSError)
 """What a database that is down, slow or damaged raises; a ``TimeoutError`` is an ``OSError``."""
 DAMAGED: Final = "{file} is damaged: restore a backup, or move it away to start with an empty history."
+BUSY_MS: Final = 5_000
+"""Limit of SQLite's wait for another connection."""
 _QUEUE_SECONDS: Final = 60.0
 """Limit of the wait for a free connection; most callers wait less."""
 # An arbitrary number that nothing else in the database locks.
@@ -159,7 +161,7 @@ def _sqlite_settings(connection: Any, _record: Any) -> None:
     # SQLite's own function folds ASCII only.
     connection.create_function("LOWER", 1, _lower, deterministic=True)
     cursor = connection.cursor()
-    for pragma in ("busy_timeout=5000", "synchronous=NORMAL", "secure_delete=ON"):
+    for pragma in (f"busy_timeout={BUSY_MS}", "synchronous=NORMAL", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     # Does not wait: another server that holds the file has just set the same, persistent mode.
     with suppress(sqlite3.OperationalError):

@@ -19,9 +19,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.commands.core import AsyncScript
 
-from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
+from chat_app.errors import ChainConflict, ConfigurationError
 from chat_app.sessions import redis_scripts
 from chat_app.sessions.batched_redis import COMMAND_SECONDS, CONNECT_SECONDS, BatchedRedis
+from chat_app.sessions.compaction import Compaction
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.held_files import HeldFiles
 from chat_app.sessions.session_index import UserIndex
@@ -39,6 +40,7 @@ from chat_app.sessions.turn_journal import TurnJournal
 from tools.types import Frozen, Passage
 
 KEPT_MESSAGES: Final = 1000
+_COMPACTION_SECONDS: Final = 5.0
 _JOURNAL_SECONDS: Final = 604_800
 """A turn waits a week for a history that is down."""
 _LOGIN_SECONDS: Final = 86_400
@@ -78,6 +80,7 @@ class RedisSessionStore:
         self._script = cache(self._registered)
         self._ttl = ttl
         self._index = UserIndex(self._redis, ttl)
+        self._compaction = Compaction(self._redis)
         self.journal = TurnJournal(self._redis, max(ttl, _JOURNAL_SECONDS))
         self.ended_logins = EndedLogins(self._redis, _LOGIN_SECONDS)
         self.tallies = partial(change_in_redis, self._redis)
@@ -219,13 +222,9 @@ class RedisSessionStore:
             await self._index.forget(user_id, session_id)
         return bool(status == b"ok")
 
-    async def compact(self) -> None:
+    def compact(self) -> None:
         """Rewrite the store's files without deleted data, in the background."""
-        try:
-            await self._redis.bgrewriteaof()
-        except SessionStoreUnavailable:
-            # One is running already, or the server forbids it: it rewrites its file when that has grown.
-            _logger.info("Redis did not rewrite its file after a deletion")
+        self._compaction.request()
 
     async def ping(self) -> None:
         """Return when the store answers."""
@@ -240,6 +239,8 @@ class RedisSessionStore:
 
     async def aclose(self) -> None:
         """Close all connections; the store cannot be used afterwards."""
+        # A Redis that ends with this process ends a rewrite, too.
+        await self._compaction.end(_COMPACTION_SECONDS)
         await self.journal.appends.settle(CONNECT_SECONDS + COMMAND_SECONDS)
         await self._redis.settle()
         await self._redis.aclose(close_connection_pool=True)

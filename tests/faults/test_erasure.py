@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,13 +13,14 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
 
+from chat_app.interface.history.history_layer import History
 from chat_app.interface.user_data import erase_user, keep_purging, purge, user_data
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api, ask
 from tests.support.engine import adapter, chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, Status, calls_reply, text_reply
 from tests.support.served import asclepius, serve
-from tests.support.services import wait_until
+from tests.support.services import redis_server, wait_until
 from tests.support.waiting import until
 from tests.support.written_files import holding
 
@@ -63,6 +65,38 @@ def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
         erased = asclepius("users", "erase", "demo", "--yes", data_dir=data_dir, **traced)
         assert erased.returncode == 0, erased.stderr
         wait_until(lambda: holding(data_dir, CANARY) == [], what="the user's data is erased", seconds=60)
+
+
+async def test_what_is_deleted_while_another_process_reads_leaves_the_log_after_that(tmp_path: Path) -> None:
+    history = History(f"sqlite:///{tmp_path / 'history.sqlite3'}")
+    await history.setup()
+    await history.save_turn("thread", owner="ana", name=CANARY)
+    reader = sqlite3.connect(tmp_path / "history.sqlite3")
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT COUNT(*) FROM threads").fetchone() == (1,)
+    await history.delete_thread("thread")
+    assert holding(tmp_path, CANARY) != []
+    reader.close()
+    await until(lambda: holding(tmp_path, CANARY) == [], what="the log is truncated", seconds=30)
+    await history.close()
+
+
+async def test_what_is_deleted_while_redis_rewrites_its_file_is_not_in_the_next_one(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as url:
+        store = RedisSessionStore(url)
+        async with Redis.from_url(url) as redis:
+            await redis.config_set("aof-use-rdb-preamble", "no")
+            await redis.mset({f"conversation {number}": CANARY for number in range(50)})
+            # Microseconds for each key, so that the first rewrite takes a second.
+            await redis.config_set("rdb-key-save-delay", 20_000)
+            store.compact()
+            async with asyncio.timeout(60):
+                while not (await redis.info("persistence"))["aof_rewrite_in_progress"]:
+                    await asyncio.sleep(0.01)
+            await redis.delete(*(await redis.keys("conversation *")))
+            store.compact()
+            await store.aclose()
+            await until(lambda: holding(tmp_path, CANARY) == [], what="the replaced file is removed", seconds=5)
 
 
 async def test_every_response_at_an_external_server_is_deleted_with_its_conversation(

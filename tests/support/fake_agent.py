@@ -217,7 +217,7 @@ class FakeSessions:
     async def get(self, session_id: str, user_id: str) -> None:
         return None
 
-    async def compact(self) -> None:
+    def compact(self) -> None:
         return None
 
     async def delete(self, session_id: str, user_id: str) -> bool:

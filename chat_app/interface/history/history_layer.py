@@ -25,6 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from chat_app.batches import Batches
 from chat_app.database.database_engine import DATABASE_ERRORS, database_engine, database_url, in_transaction, rows_of
 from chat_app.database.migrations import migrate
+from chat_app.database.write_ahead_log import WriteAheadLog
 from chat_app.interface.history import history_statements as sql
 from chat_app.interface.history.branches import conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import Row, decoded_value, element_of, hit, kept, step_of, thread_of
@@ -64,12 +65,17 @@ class History(SQLAlchemyDataLayer):
         self._turns: Batches[sql.TurnRows, None] = Batches(self._write, apart=(SQLAlchemyError,))
         # An id that cannot be encoded is its caller's fault alone.
         self._values: Batches[tuple[str, str], Any] = Batches(self._look_up, apart=(SQLAlchemyError, ValueError))
+        self._log = WriteAheadLog(self.engine)
         self._warned = False
         self.before_deletion: BeforeDeletion | None = None
         self.before_reading: BeforeReading | None = None
 
     async def setup(self) -> None:
         await migrate(self.engine)
+
+    async def close(self) -> None:
+        await self._log.end()
+        await super().close()
 
     async def get_current_timestamp(self) -> str:
         return sql.now()
@@ -167,7 +173,7 @@ class History(SQLAlchemyDataLayer):
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
             await self.before_deletion(thread_id, owner)
         await self._run(sql.DELETE_THREAD, thread_id)
-        await self._truncate_log()
+        await self._log.truncate()
 
     async def _rows(self, query: str, **values: Any) -> list[Row]:
         async with self.engine.connect() as connection:
@@ -178,12 +184,6 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.begin() as connection:
             for query, identifier in product(queries, ids):
                 await connection.execute(text(query), {"id": identifier})
-
-    async def _truncate_log(self) -> None:
-        """Remove what was deleted from SQLite's log as well; readers may prevent that until the next time."""
-        if self.engine.dialect.name == "sqlite":
-            async with self.engine.connect() as connection:
-                await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def threads_of(self, owner: str) -> list[str]:
         query = 'SELECT "id" FROM threads WHERE "userIdentifier" = :owner ORDER BY "createdAt"'
@@ -197,7 +197,7 @@ class History(SQLAlchemyDataLayer):
     async def delete_user(self, owner: str) -> None:
         """Delete the user, once their conversations are deleted."""
         await self._run(['DELETE FROM users WHERE "identifier" = :id'], owner)
-        await self._truncate_log()
+        await self._log.truncate()
 
     async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
         """Return the threads of ``owner`` that continue the session store's conversation of this id."""

@@ -75,7 +75,7 @@ class Erasure:
                 await self._erase_responses(app, await app.sessions.messages(conversation))
         await forget(app.sessions, owner, {conversation})
         if self.settings.storage.redis_url is None:
-            await app.sessions.compact()
+            app.sessions.compact()
 
     async def _live(self, conversation: str, owner: str) -> Sequence[LiveTurn]:
         """Return the turns of a thread or conversation that are not stored yet, of all processes."""
