@@ -137,6 +137,28 @@ def test_a_key_is_for_the_api_within_its_scope_until_it_is_revoked(page: ServedP
         assert client.get("/api/v1/status").status_code == 401
 
 
+@pytest.mark.parametrize("content", ["", '{"users": {"ana"'], ids=["emptied", "damaged"])
+def test_a_damaged_file_of_users_lets_nobody_in_and_is_logged_once(page: ServedPage, content: str) -> None:
+    file, logged = page.data_dir / "users.json", page.log.stat().st_size
+    whole = file.read_text()
+    with log_in(page, "ana") as known, httpx.Client(base_url=page.url, timeout=60) as fresh:
+        file.write_text(content)
+        try:
+            credentials = {"username": "ana", "password": PASSWORD}
+            answers = [known.get("/user"), known.get("/"), fresh.post("/login", data=credentials)]
+        finally:
+            file.write_text(whole)
+        assert [answer.status_code for answer in answers] == [503] * 3
+        assert not fresh.cookies
+        assert all("Nobody can sign in" in answer.json()["detail"] for answer in answers)
+        assert str(page.data_dir) not in "".join(answer.text for answer in answers)
+        assert known.get("/user").status_code == 200
+    written = page.log.read_bytes()[logged:].decode()
+    assert written.count("users.json is damaged: restore it from a backup") == 1
+    assert "Traceback" not in written
+    assert "in admit" not in written
+
+
 def test_a_logout_is_audited(page: ServedPage) -> None:
     hashed = accounts_at(page.data_dir).read().users["ana"].password
     dora = {"dora": Account(password=hashed, changed=0)}

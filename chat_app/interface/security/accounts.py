@@ -11,6 +11,7 @@ The hash of a password reads ``scrypt$<log2 n>$<r>$<p>$<salt>$<key>``, base64url
 
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from jwt.utils import base64url_decode, base64url_encode
 from pydantic import BaseModel, Field, ValidationError
 
 from chat_app.data_protection import file_lock, replace_private
-from chat_app.errors import ConfigurationError
+from chat_app.errors import AsclepiusError, ConfigurationError
 from chat_app.roles import Role
 from chat_app.settings import Settings
 from tools.types import Frozen
@@ -35,7 +36,16 @@ _LOG_N, _R, _P = 17, 8, 1
 _KEY_BYTES = 32
 _MEMORY = 192 * 1024 * 1024
 
+logger = logging.getLogger(__name__)
+
 M = TypeVar("M", bound=BaseModel)
+
+
+class SignInUnavailable(AsclepiusError):
+    """The file of users or keys cannot be read, so nobody can be let in; the log says why."""
+
+    def __init__(self) -> None:
+        super().__init__("Nobody can sign in at the moment. Tell whoever runs this server.")
 
 
 class Account(Frozen):
@@ -76,6 +86,7 @@ class FollowedFile(Generic[M]):
         self._kind = kind
         self._seen: tuple[int, int] | None = None
         self._value = kind()
+        self._logged = ""
 
     def read(self) -> M:
         """Return the content; an absent file is empty. Raises ``ConfigurationError`` for one that cannot be read."""
@@ -95,6 +106,21 @@ class FollowedFile(Generic[M]):
                     f"{self.path} cannot be read ({error.strerror}): make it readable for the user who runs Asclepius."
                 ) from None
         return self._value
+
+    def current(self) -> M:
+        """Like ``read``, for requests, whose senders must not see the path. Raises ``SignInUnavailable``.
+
+        A failure is logged once, until the file can be read again.
+        """
+        try:
+            value = self.read()
+        except ConfigurationError as error:
+            if str(error) != self._logged:
+                logger.error("%s Until then whoever it names is refused.", error)  # noqa: TRY400 - no traceback
+                self._logged = str(error)
+            raise SignInUnavailable from None
+        self._logged = ""
+        return value
 
     def change(self, change: Callable[[M], M]) -> None:
         """Replace the content by ``change`` of it; two processes wait for one another."""
@@ -142,9 +168,9 @@ def key_id(given: str) -> str:
 
 
 def find_key(file: FollowedFile[ApiKeys], given: str) -> ApiKey | None:
-    """Return the key that was given, unless it is unknown, wrong or expired."""
+    """Return the key that was given, unless it is unknown, wrong or expired. Raises ``SignInUnavailable``."""
     secret = given.removeprefix(KEY_PREFIX).partition("_")[2]
-    key = file.read().keys.get(key_id(given))
+    key = file.current().keys.get(key_id(given))
     if key is None or not hmac.compare_digest(key.digest, _digest(secret)) or key.expires <= time.time():
         return None
     return key

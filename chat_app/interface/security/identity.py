@@ -100,7 +100,7 @@ class Identity:
 
     async def from_password(self, name: str, password: str) -> str | None:
         """Return the user if the password is right; an unknown name takes as long."""
-        account = self._accounts.read().users.get(name)
+        account = self._accounts.current().users.get(name)
         known = account.password if account else self._users.get(name)
         right = await asyncio.to_thread(verify_password, password, known or decoy())
         return name if known is not None and right else None
@@ -127,7 +127,7 @@ class Identity:
         name = clean_name(claims.get("identifier"))
         if not token or name is None or not self.may_use(name):
             return None
-        account = self._accounts.read().users.get(name) if self.server.auth == "password" else None
+        account = self._accounts.current().users.get(name) if self.server.auth == "password" else None
         metadata: dict[str, Any] = claims.get("metadata") or {}
         issued = float(metadata.get("issued", claims["iat"]))
         if account is not None and issued <= account.changed:
@@ -151,7 +151,7 @@ class Identity:
         """Return whether that user may use the page under the current settings."""
         if self.server.auth == "demo":
             return name == DEMO_USER
-        return self.server.auth != "password" or name in self._users or name in self._accounts.read().users
+        return self.server.auth != "password" or name in self._users or name in self._accounts.current().users
 
     def may(self, right: Right, token: str | None) -> bool:
         login = self.login(token)
@@ -166,7 +166,7 @@ class Identity:
 
     def _rights(self, login: Login) -> frozenset[Right]:
         roles: list[Role] = [*login.roles, *(role for name, role in self.server.roles if name == login.user)]
-        if self.server.auth == "password" and (account := self._accounts.read().users.get(login.user)) is not None:
+        if self.server.auth == "password" and (account := self._accounts.current().users.get(login.user)) is not None:
             roles.append(account.role)
         rights: set[Right] = {right for role in roles for right in RIGHTS.get(role, ())}
         if self.server.auth == "demo":

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chat_app.audit import AuditLog, client_address
 from chat_app.errors import AuditUnavailable, SessionStoreUnavailable
+from chat_app.interface.security.accounts import SignInUnavailable
 from chat_app.interface.security.identity import DEMO_USER, Identity, Login
 from chat_app.interface.security.oidc_routes import LEAVE, SIGN_IN_PATHS, is_leaving
 from chat_app.interface.security.request_body import TOO_LARGE, RequestBody, refuse
@@ -88,7 +89,7 @@ class RequestGuard:
         except Refused as error:
             await refuse(scope, receive, send, *error.args)
             return
-        except AuditUnavailable as error:
+        except (AuditUnavailable, SignInUnavailable) as error:
             await refuse(scope, receive, send, 503, str(error))
             return
         scope["headers"] = admission.headers
