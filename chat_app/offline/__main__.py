@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import uvicorn
 from pydantic import ValidationError
@@ -17,6 +18,7 @@ from chat_app.data_protection import replace_private
 from chat_app.errors import ConfigurationError
 from chat_app.offline.api.server import create_app
 from chat_app.offline.config import OfflineConfig
+from chat_app.offline.state.state_database import Database
 from chat_app.settings import OfflineSettings
 from chat_app.tracing.log_guard import guard_logs
 
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = _config(arguments)
         app = create_app(config)
-        app.state.database.open()
+        _prepare(config, app.state.database)
         family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
         listener = socket.create_server((config.host, config.port), family=family, backlog=1024)
     except (ConfigurationError, ValidationError) as error:
@@ -57,6 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _prepare(config: OfflineConfig, database: Database) -> None:
+    """Create the data directory and its database. Raises ``ConfigurationError`` when they cannot be used."""
+    try:
+        config.data_dir.mkdir(parents=True, exist_ok=True)
+        # SQLite would only say that it cannot open its file.
+        with TemporaryFile(dir=config.data_dir):
+            database.open()
+    except OSError as error:
+        raise ConfigurationError(
+            f"The data directory {config.data_dir} cannot be used ({error.strerror}). Choose another --data-dir."
+        ) from None
+
+
 def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     parser = argparse.ArgumentParser(prog="python -m chat_app.offline", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
@@ -65,7 +80,6 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     parser.add_argument("--delta-ms", type=float, default=8.0, help="pause between the words of a streamed answer")
     parser.add_argument("--embeddings", type=Path, help="directory of an embedding model, for /v1/embeddings")
     given = parser.parse_args(arguments)
-    given.data_dir.mkdir(parents=True, exist_ok=True)
     given.data_dir = given.data_dir.absolute()
     return OfflineConfig(**vars(given), key=OfflineSettings().offline_key)
 

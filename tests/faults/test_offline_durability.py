@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from chat_app.offline.__main__ import main
 from tests.support.forked import Process
 from tests.support.offline_server import port_of, start_offline_server
 
@@ -120,3 +121,14 @@ async def test_a_file_that_was_being_indexed_is_indexed_after_a_kill(tmp_path: P
         page = (await http.post(f"/vector_stores/{store['id']}/search", json={"query": "metformin"})).json()
     kill(process)
     assert page["data"]
+
+
+def test_a_data_directory_that_cannot_be_used_is_named_with_its_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/none")):
+        assert main(["--data-dir", str(folder)]) == 2
+        said = capsys.readouterr().err
+        assert f"The data directory {folder} cannot be used" in said
+        assert "--port" not in said
