@@ -1,5 +1,6 @@
 """How settings are read from the environment: their names, and values that are lists."""
 
+import logging
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,6 +30,21 @@ class Section(BaseSettings):
 
 
 S = TypeVar("S", bound=Section)
+_damaged_lines: Final = set[int]()
+
+
+def _named_once(record: logging.LogRecord) -> bool:
+    """Let the file's reader report a damaged line once, though it reads the file for each section."""
+    match record.args:
+        case (int() as line,):
+            known = line in _damaged_lines
+            _damaged_lines.add(line)
+            record.msg = "The file .env in the working directory is damaged: what begins in line %s is not NAME=value."
+            return not known
+    return True
+
+
+logging.getLogger("dotenv.main").addFilter(_named_once)
 
 
 def comma_separated(value: object) -> object:

@@ -89,6 +89,19 @@ def test_a_dot_env_file_that_is_not_utf_8_is_named_without_its_content(tmp_path:
     assert "secret" not in str(caught.value)
 
 
+def test_a_damaged_line_of_a_dot_env_file_is_named_once_without_its_content(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat_app.settings.environment._damaged_lines", set())
+    (tmp_path / ".env").write_text('ASCLEPIUS_PORT=8123\nOPENAI_API_KEY="secret\nASCLEPIUS_MODEL=m\n')
+    for _ in range(2):
+        assert (Settings().server.port, Settings().model.model) == (8123, "m")
+    (said,) = caplog.messages
+    assert ".env" in said
+    assert "line 2 " in said
+    assert "secret" not in said
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
 def test_the_demo_user_is_refused_beyond_loopback(host: str) -> None:
     """Row 40."""
