@@ -132,6 +132,7 @@ async def _history(settings: Settings) -> Checked:
         DATABASE_ERRORS,
         configured_url,
         database_engine,
+        failure_of,
         is_damaged_file,
     )
     from chat_app.database.migrations import schema_problems
@@ -147,7 +148,7 @@ async def _history(settings: Settings) -> Checked:
         async with asyncio.timeout(_SECONDS):
             problems = await schema_problems(engine)
     except DATABASE_ERRORS as error:
-        silent = f"The database does not answer ({type(error).__name__}): check DATABASE_URL and the server."
+        silent = f"The database does not answer ({failure_of(error)}): check DATABASE_URL and the server."
         problems = [DAMAGED.format(file=file) if given is None and is_damaged_file(error) else silent]
     finally:
         await engine.dispose()

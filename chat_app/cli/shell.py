@@ -197,7 +197,7 @@ def opened_content() -> AbstractAsyncContextManager[Content]:
 async def opened_database(what: str, *, read: str = "") -> AsyncGenerator[tuple[AsyncEngine, AuditLog], None]:
     """Open the database of the ``what``; the audit log records that ``read`` is read. Raises ``ConfigurationError``."""
     from chat_app.audit import audit_log
-    from chat_app.database.database_engine import DATABASE_ERRORS
+    from chat_app.database.database_engine import DATABASE_ERRORS, failure_of
     from chat_app.database.migrations import migrated_database
 
     loaded = settings()
@@ -209,7 +209,7 @@ async def opened_database(what: str, *, read: str = "") -> AsyncGenerator[tuple[
             yield engine, log
     except DATABASE_ERRORS as error:
         raise ConfigurationError(
-            f"The {what} cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
+            f"The {what} cannot be read ({failure_of(error)}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
         ) from None
 
 

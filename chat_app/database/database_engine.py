@@ -5,6 +5,7 @@ Both compare text case-insensitively in every script, and their errors never con
 
 import asyncio
 import re
+import socket
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -41,6 +42,9 @@ BUSY_MS: Final = 5_000
 """Limit of SQLite's wait for another connection."""
 _QUEUE_SECONDS: Final = 60.0
 """Limit of the wait for a free connection; most callers wait less."""
+_NO_FILES: Final = (None, "", ":memory:")
+_REFUSED_LOGINS: Final = ("28000", "28P01")
+_NO_DATABASE: Final = "3D000"
 # An arbitrary number that nothing else in the database locks.
 _SETUP_LOCK: Final = 6_115_202_611
 
@@ -59,6 +63,18 @@ def is_damaged_file(error: Exception) -> bool:
     return type(error) is DatabaseError
 
 
+def failure_of(error: Exception) -> str:
+    """Return why the database cannot be used, as far as it is known; never a part of the URL."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    if state in _REFUSED_LOGINS:
+        return "it refused the user name or the password"
+    if state == _NO_DATABASE:
+        return "there is no database of that name"
+    if isinstance(error, socket.gaierror):
+        return "its host name is unknown"
+    return "it refused the connection" if isinstance(error, ConnectionRefusedError) else type(error).__name__
+
+
 def database_url(given: str | URL) -> URL:
     """Return ``given`` with the driver used here.
 
@@ -68,8 +84,12 @@ def database_url(given: str | URL) -> URL:
     try:
         url = make_url(given)
         driver = _DRIVERS[url.drivername]
-    except (ArgumentError, KeyError, ValueError):
+    except (ArgumentError, KeyError):
         raise ConfigurationError("DATABASE_URL must begin with postgresql:// or sqlite:///.") from None
+    except ValueError:
+        raise ConfigurationError("The port in DATABASE_URL is no number.") from None
+    if driver == _SQLITE and url.database in _NO_FILES:
+        raise ConfigurationError("DATABASE_URL names no file: write sqlite:/// and an absolute path.")
     if driver == _POSTGRESQL and find_spec("asyncpg") is None:
         raise ConfigurationError(
             "DATABASE_URL names PostgreSQL, and its driver is not installed: `pip install 'asclepius[postgres]'`."

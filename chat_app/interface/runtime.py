@@ -15,7 +15,13 @@ from typing import Any, get_args
 from chat_app.audit import audit_log
 from chat_app.background import repeat
 from chat_app.bootstrap import App, LoadPart
-from chat_app.database.database_engine import DAMAGED, DATABASE_ERRORS, configured_url, is_damaged_file
+from chat_app.database.database_engine import (
+    DAMAGED,
+    DATABASE_ERRORS,
+    configured_url,
+    failure_of,
+    is_damaged_file,
+)
 from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError
 from chat_app.events import AgentEvent
@@ -93,6 +99,8 @@ class Runtime:
         self._progress = STARTING
         self._opened = asyncio.Event()
         self._history_is_set_up = False
+        self._history_failure = ""
+        """Why the database could not be set up, as it was logged."""
 
     async def _ended_logins(self) -> EndedLogins | None:
         """Return the ended logins once the services have opened; the demo user, who need not sign in, does not wait."""
@@ -185,12 +193,16 @@ class Runtime:
                     f"The history in {self.settings.storage.data_dir} cannot be written ({type(error).__name__}): free "
                     "space, make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
                 ) from None
-            logger.warning(
-                "The history's database does not answer (%s); trying again. Check DATABASE_URL and the server.",
-                type(error).__name__,
-            )
+            if (failure := failure_of(error)) != self._history_failure:
+                logger.warning(
+                    "The history's database does not answer (%s); trying again. Check DATABASE_URL and the server.",
+                    failure,
+                )
+            self._history_failure = failure
         else:
             self._history_is_set_up = True
+            if self._history_failure:
+                logger.warning("The history's database answers again")
 
     async def _catch_up(self) -> None:
         if not self._history_is_set_up:

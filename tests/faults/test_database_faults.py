@@ -6,7 +6,7 @@ import asyncio
 import resource
 import socket
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import asyncpg
 import httpx
 import pytest
 from redis.asyncio import Redis
+from sqlalchemy import URL, make_url
 
 from chat_app.events import Notice
 from chat_app.interface.conversation.page_options import PageOptions
@@ -93,6 +94,36 @@ async def test_questions_are_answered_while_postgres_is_down_and_stored_when_it_
         assert (outputs["user_message"], outputs["assistant_message"]) == ("How?", "Take with food.")
         assert kept["userIdentifier"] == "ana"
         assert (await readiness(running))[1]["degraded"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda url: url.set(username="nobody", password="secret"), "it refused the user name or the password"),
+        (lambda url: url.set(database="secret"), "there is no database of that name"),
+        (lambda url: url.set(query={}, host="secret.invalid"), "its host name is unknown"),
+        (lambda url: url.set(query={}, host="127.0.0.1", port=9, password="secret"), "it refused the connection"),
+    ],
+    ids=["login", "database", "host", "port"],
+)
+async def test_why_a_database_cannot_be_used_is_said_once_and_without_its_address(
+    postgres: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    change: Callable[[URL], URL],
+    reason: str,
+) -> None:
+    url = change(make_url(await fresh_database(postgres)))
+    monkeypatch.setenv("DATABASE_URL", url.render_as_string(hide_password=False))
+    async with api(None, tmp_path / "data") as running:
+        for _ in range(3):
+            await running.runtime._set_up_history()
+    said = [message for message in caplog.messages if "history's database" in message]
+    assert said == [
+        f"The history's database does not answer ({reason}); trying again. Check DATABASE_URL and the server."
+    ]
+    assert "secret" not in caplog.text
 
 
 async def test_a_redis_that_loses_everything_in_a_turn_is_told(tmp_path: Path) -> None:

@@ -384,8 +384,17 @@ def test_a_database_is_named_as_its_other_clients_name_it(given: str, used: str)
     assert database_url(given).render_as_string(hide_password=False) == used
 
 
-@pytest.mark.parametrize("given", ["mysql://root:secret@db/x", "secret", "postgresql://db:secret/x"])
-def test_another_database_is_refused_without_repeating_its_password(given: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"DATABASE_URL must begin with postgresql://") as caught:
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("mysql://root:secret@db/x", "DATABASE_URL must begin with postgresql://"),
+        ("secret", "DATABASE_URL must begin with postgresql://"),
+        ("postgresql://db:secret/x", "The port in DATABASE_URL is no number"),
+        ("sqlite:///", "DATABASE_URL names no file"),
+        ("sqlite:///:memory:", "DATABASE_URL names no file"),
+    ],
+)
+def test_another_database_is_refused_without_repeating_its_password(given: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as caught:
         database_url(given)
     assert "secret" not in str(caught.value)
