@@ -129,9 +129,6 @@ LOST = {
     ("omniroute_early_done_empty", "an id for each event"),
     ("omniroute_early_done_empty", "no ids"),
     ("two_equal_calls", "one id"),
-    # A single letter at the beginning is shown at once.
-    ("harmony_words_call", "a delta for each character"),
-    ("harmony_words_final", "a delta for each character"),
 }
 
 

@@ -67,7 +67,7 @@ FRAGMENTS = [
         "tools.",
     ),
     *('Action: find\nAction Input: {"limit": 5}', "Action: ", "Input:", 'call:find{drug_name:<|"|>x<|"|>}'),
-    *('commentary to=functions.find json{"limit": 5}', " searches.", " Take it.", "take ", "Example: "),
+    *('<|channel|>commentary to=functions.find json{"limit": 5}', " searches.", " Take it.", "take ", "Example: "),
 ]
 
 

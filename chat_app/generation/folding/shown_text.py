@@ -36,8 +36,7 @@ class _Shown:
 
     def spoken(self, text: str, *, ended: bool = False) -> Spoken:
         """Return what ``text`` adds to the answer and to the reasoning."""
-        text = text if self.harmony.absent else self.harmony.feed(text, ended=ended)
-        return self.thoughts.feed(text, ended=ended)
+        return self.thoughts.feed(self.harmony.feed(text, ended=ended), ended=ended)
 
 
 class ShownText:
@@ -98,7 +97,8 @@ class ShownText:
         if not self._tools:
             return []
         calls = WrittenCalls(self._tools)
-        pieces = [*calls.feed("".join(self._thinking)), *calls.close()]
+        thought = HarmonyWords().feed("".join(self._thinking), ended=True)
+        pieces = [*calls.feed(thought), *calls.close()]
         found = [call for piece in pieces if isinstance(piece, WrittenCall) for call in self._calls.written(piece)]
         return list(map(ToolCallReady, found))
 

@@ -4,7 +4,7 @@ A call is one of these, with the name of a declared tool:
 
 - A tag or special token that speaks of tools or has that name. The calls follow it as JSON, elements or code.
 - A JSON object, bare or in a code block, that names the tool.
-- A line of code, as Python, Harmony or Gemma write it.
+- A line of code, as Python or Gemma write it.
 
 Tags, tokens and JSON objects are written for machines, so they are calls wherever they are, unless in a code span. Code
 may also be an example in an answer. It is a call only if it makes up its line: only other calls or a comment may follow
@@ -50,14 +50,13 @@ _OBJECT: Final = rf"""
 """The beginning of a JSON object that may be a call."""
 _ASSIGNED: Final = r"(?a:[a-z_]\w*)[^\S\n]*"
 _CALLED: Final = rf"""
-    (?: commentary\  | {_ASSIGNED}=\s* | (?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:action|call)):\s* )?
+    (?: {_ASSIGNED}=\s* | (?:{_SPEAKS_OF_TOOLS}|{_NAMES_TOOLS}|(?i:action|call)):\s* )?
     (?:[!-;=-_a-~]|(?<=[\[{{(=,"'])\s){{0,100}}?
 """
 """The code or the label before the name of a tool that is called."""
 _CODE: Final = rf"""
     {_CALLED} (?:
-        to=[!-~]{{0,100}}?\b(?:NAMES)\b
-        | (?<![\w-])(?:NAMES)(?:\.\w+(?=\())?\s*
+        (?<![\w-])(?:NAMES)(?:\.\w+(?=\())?\s*
           (?= \(\s* (?:\)|\w+\s*=|["'{{\[]) | \{{ | \[[A-Z_{{\[] | \n\s*(?:Action\ )?Input: )
     )
 """
