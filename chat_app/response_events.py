@@ -170,6 +170,8 @@ _EVENTS: dict[str, type[ModelEvent]] = {
     kind: event for event in get_args(ModelEvent) for kind in get_args(event.model_fields["type"].annotation)
 }
 _NUMBERS = frozenset({int, type(None)})
+_OTHER_TEXT_DELTAS: Final = frozenset({"response.content_part.delta", "response.text.delta"})
+"""What OpenRouter's documentation and OpenAI's Realtime API call the next characters of a message."""
 _DELTA_FIELDS: Final = ("sequence_number", "item_id", "output_index", "content_index", "delta")
 
 
@@ -209,7 +211,7 @@ def parse_event(body: object, line: bytes = b"") -> ResponseEvent:
         return _text_delta(body, kind)
     model = _EVENTS.get(kind)
     if model is None:
-        return _unknown(kind, body)
+        return _text_delta(body, kind) if kind in _OTHER_TEXT_DELTAS else _unknown(kind, body)
     if model in _HOLDERS and "response" not in body and _OWN & body.keys():
         # Some servers send the response itself, not in an event.
         body = {**body, "response": body}

@@ -122,10 +122,15 @@ _TEXTS: Final = dict.fromkeys(("output_text", "text", "output", "input_text"), O
 ContentPart = Annotated[OutputText | Refusal | FunctionCallItem | Other, _by_type(refusal=Refusal, **_TEXTS, **_CALLS)]
 
 
-def _parts(value: object) -> object:
-    """Return a message's content as a list of parts."""
-    parts = [value] if isinstance(value, str | Mapping) else value
-    return [{"text": one} if isinstance(one, str) else one for one in parts] if isinstance(parts, list) else parts
+def _listed(key: str, **more: str) -> BeforeValidator:
+    """Return a validator that takes one object or text for a list, and a text as an object with that ``key``."""
+
+    def listed(value: object) -> object:
+        given = [value] if isinstance(value, str | Mapping) else value
+        texts = given if isinstance(given, list) else []
+        return [{key: one, **more} if isinstance(one, str) else one for one in texts] or given
+
+    return BeforeValidator(listed)
 
 
 class MessageItem(Wire):
@@ -133,7 +138,7 @@ class MessageItem(Wire):
     id: str = ""
     role: str = "assistant"
     status: str | None = None
-    content: Annotated[tuple[ContentPart, ...], BeforeValidator(_parts)] = ()
+    content: Annotated[tuple[ContentPart, ...], _listed("text")] = ()
     """Its parts; some servers send plain text."""
     tool_calls: tuple[FunctionCallItem, ...] = ()
 
@@ -224,10 +229,12 @@ class Response(Wire):
     id: str = ""
     status: str | None = None
     model: str | None = None
-    output: tuple[OutputItem, ...] = ()
+    output: Annotated[tuple[OutputItem, ...], _listed("content", role="assistant")] = ()
     output_text: str = ""
     """The whole text, which some bridges send in place of its items."""
     usage: Usage | None = None
     error: Annotated[ResponseError | None, _worded("message")] = None
     incomplete_details: Annotated[IncompleteDetails | None, _worded("reason")] = None
+    stop_reason: str | None = Field(None, validation_alias=AliasChoices("stop_reason", "finish_reason"))
+    """Why the model stopped, which some gateways send in place of ``incomplete_details``."""
     previous_response_id: str | None = None

@@ -35,10 +35,9 @@ UNREADABLE_CALL = _ended(
     "tool_call_unreadable",
     "The model wrote a tool call in a form that cannot be read, so it was not run. Ask again.",
 )
+_TOO_LONG = _ended("length_limit", "The answer reached its length limit and is not complete.", "max_output_tokens")
 _INCOMPLETE: dict[str, Outcome] = {
-    "max_output_tokens": _ended(
-        "length_limit", "The answer reached its length limit and is not complete.", "max_output_tokens"
-    ),
+    **dict.fromkeys(("max_output_tokens", "max_tokens", "length"), _TOO_LONG),
     "content_filter": _ended(
         "content_filter", "The model server's content filter cut the answer short.", "content_filter"
     ),
@@ -64,8 +63,8 @@ def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
         case "failed":
             return error_outcome(response.error.code if response.error else None)
         case "incomplete":
-            given = (response.incomplete_details.reason if response.incomplete_details else None) or ""
-            return _INCOMPLETE.get(given, _ENDED_EARLY)
+            details = response.incomplete_details.reason if response.incomplete_details else None
+            return _INCOMPLETE.get(details or response.stop_reason or "", _ENDED_EARLY)
         case _:
             assert_never(ending)
 
@@ -79,7 +78,8 @@ def _ending(event: ResponseTerminalEvent) -> Literal["completed", "failed", "inc
     error = response.error
     if "failed" in said or (error is not None and (error.code or error.message)):
         return "failed"
-    if said & {"incomplete", "cancelled"} or (details is not None and details.reason):
+    cut = (details is not None and details.reason) or response.stop_reason in _INCOMPLETE
+    if cut or said & {"incomplete", "cancelled"}:
         return "incomplete"
     return "completed"
 

@@ -51,9 +51,7 @@ from chat_app.response_events import (
     UnknownEvent,
 )
 from chat_app.response_objects import (
-    FileSearchCallItem,
     FunctionCallItem,
-    MessageItem,
     OutputText,
     Refusal,
     Response,
@@ -150,13 +148,13 @@ class ResponseFold:
             case OutputTextDone():
                 return self._shown.changed(self._messages.finish_part(_place(event), "text", event.text))
             case AnnotationAdded():
-                return self._shown.citation(self._messages.streaming(_place(event)), event.annotation)
+                return self._shown.citations(self._messages.streaming(_place(event)), [event.annotation])
             case OutputItemEvent():
                 if event.type.endswith("done"):
                     return self._finished.add(event.item, event.output_index)
-                return self._item_added(event)
+                return self._finished.announce(event.item, event.output_index)
             case ContentPartEvent():
-                return self._part_done(event) if event.type.endswith("done") else []
+                return self._part(event)
             case FunctionArgumentsDelta():
                 self._calls.delta(event.item_id, event.output_index, event.delta)
             case FunctionArgumentsDone():
@@ -203,33 +201,19 @@ class ResponseFold:
 
     def _streamed(self, place: Place, text: list[str]) -> list[Update]:
         """Return the updates for the deltas in ``text``, and empty it."""
-        if not text:
-            return []
-        joined = "".join(text)
+        changes = self._messages.delta(place, "text", *text) if text else []
         text.clear()
-        return self._shown.changed(self._messages.delta(place, "text", joined))
+        return self._shown.changed(changes)
 
-    def _part_done(self, event: ContentPartEvent) -> list[Update]:
+    def _part(self, event: ContentPartEvent) -> list[Update]:
+        add = self._messages.finish_part if event.type.endswith("done") else self._messages.announce_text
         part = event.part
         if isinstance(part, OutputText):
-            updates = self._shown.changed(self._messages.finish_part(_place(event), "text", part.text))
+            updates = self._shown.changed(add(_place(event), "text", part.text))
             if part.annotations:
-                message = self._messages.streaming(_place(event))
-                updates += [update for one in part.annotations for update in self._shown.citation(message, one)]
+                updates += self._shown.citations(self._messages.streaming(_place(event)), part.annotations)
             return updates
-        if isinstance(part, Refusal):
-            return self._shown.changed(self._messages.finish_part(_place(event), "refusal", part.refusal))
-        return []
-
-    def _item_added(self, event: OutputItemEvent) -> list[Update]:
-        item = event.item
-        if isinstance(item, FunctionCallItem):
-            self._calls.added(item, event.output_index)
-        if isinstance(item, MessageItem):
-            self._messages.announce(Place(item.id, event.output_index))
-        if isinstance(item, FileSearchCallItem):
-            return self._finished.search_started(item.id)
-        return []
+        return self._shown.changed(add(_place(event), "refusal", part.refusal)) if isinstance(part, Refusal) else []
 
     def _terminal(self, event: ResponseTerminalEvent) -> list[Update]:
         response = event.response

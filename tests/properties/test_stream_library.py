@@ -125,6 +125,7 @@ LOST = {
     ("proxy_lost_delta_numbered", "a delta for each character"),
     # The pieces alone tell that each repeats the ones before it.
     ("nine_router_cumulative_arguments", "a delta for each character"),
+    ("gemini_cumulative_deltas", "a delta for each character"),
     # The id alone tells that the answer goes on behind its end, and that there are two calls.
     ("omniroute_early_done_empty", "an id for each event"),
     ("omniroute_early_done_empty", "no ids"),

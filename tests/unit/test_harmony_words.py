@@ -79,7 +79,6 @@ def test_reasoning_without_tokens_is_not_shown_and_prose_is(text: str, shown: st
         "commentary to=find_drug ",
         "assistantcommentary to=functions.find_drug<|constrain|>json",
         "assistant to=functions.find_drugcommentary json",
-        "assistant<|channel|>commentary to=functions.find_drug json",
         "to=functions.find_drug ",
     ],
 )

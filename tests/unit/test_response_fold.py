@@ -463,6 +463,127 @@ def test_an_event_that_is_no_object_is_unknown_only_under_another_name(said: obj
             parse_event(said, line)
 
 
+def test_another_name_of_a_text_delta_is_known() -> None:
+    named = {"item_id": "m", "output_index": 0, "content_index": 0}
+    pieces = [{"type": f"response.{kind}.delta", **named, "delta": "no "} for kind in ("content_part", "text")]
+    _, fold = feed(*pieces, completed())
+    assert fold.text == "no no "
+
+
+@pytest.mark.parametrize("read", [1, 2, 3, 9])
+def test_deltas_that_each_repeat_the_text_so_far_are_shown_once(read: int) -> None:
+    fold, updates = ResponseFold(), list[Update]()
+    pieces = ["He", "Hello", "Hello wor", "Hello wor", "Hello world", "", "Hello world <b", "Hello world <b>."]
+    events = [parse_event(delta(piece)) for piece in pieces]
+    for start in range(0, len(events), read):
+        updates += fold.apply_all(events[start : start + read])
+    fold.apply(parse_event(completed()))
+    assert fold.text == "Hello world <b>."
+    assert sum(isinstance(update, TextReplacement) for update in updates) == 1
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["no ", "no ", "no "],
+        ["He", "Hello"],
+        ["He", "Hello", "lo"],
+        ["`", "``", "```"],
+        ["1", "10", "100"],
+        ["a", "ab", "b", "abc", "abcd", "abcde"],
+    ],
+)
+def test_pieces_that_only_look_like_copies_are_all_shown(pieces: list[str]) -> None:
+    _, fold = feed(*map(delta, pieces), completed())
+    assert fold.text == "".join(pieces)
+
+
+def test_a_call_in_copies_of_the_text_is_run_once() -> None:
+    call = '<tool_call>{"name": "find", "arguments": {}}</tool_call>'
+    fold = ResponseFold({"find": {}})
+    for end in (5, 10, 20, 30, len(call)):
+        fold.apply(parse_event(delta("So " + call[:end])))
+    fold.apply(parse_event(completed()))
+    assert ([one.name for one in fold.calls], fold.outcome.kind) == (["find"], "completed")
+
+
+def announced(*texts: str, **more: str) -> Json:
+    parts = [{"type": "output_text", "text": text} for text in texts]
+    item = {"type": "message", "id": "m", "role": "assistant", "content": parts, **more}
+    return {"type": "response.output_item.added", "output_index": 0, "item": item}
+
+
+def part_added(part: Json) -> Json:
+    return {"type": "response.content_part.added", "item_id": "m", "output_index": 0, "content_index": 0, "part": part}
+
+
+@pytest.mark.parametrize(
+    ("bodies", "text"),
+    [
+        ([announced("Give it.")], "Give it."),
+        ([announced("Give ", "it.")], "Give it."),
+        ([announced("Give it.", role="user")], ""),
+        ([part_added({"type": "output_text", "text": "Give it."})], "Give it."),
+        ([announced("Give "), delta("it.")], "Give it."),
+        ([announced("Give "), delta("Give "), delta("it.")], "Give it."),
+        (
+            [announced("Give it."), part_added({"type": "output_text", "text": "Give it."}), delta("Give it.")],
+            "Give it.",
+        ),
+        ([announced("Give it."), delta("Give "), delta("it."), announced("Give ")], "Give it."),
+    ],
+)
+def test_text_that_is_announced_is_shown_once(bodies: list[Json], text: str) -> None:
+    _, fold = feed(*bodies, completed())
+    assert fold.text == text
+
+
+def test_a_refusal_that_is_announced_is_a_refusal() -> None:
+    _, fold = feed(announced(), part_added({"type": "refusal", "refusal": "No."}), completed())
+    assert (fold.refusal, fold.outcome.kind) == ("No.", "refused")
+
+
+@pytest.mark.parametrize("output", ["Give it.", {"type": "message", "role": "assistant", "content": "Give it."}])
+def test_an_output_that_is_no_list_is_shown(output: object) -> None:
+    _, fold = feed({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": output}})
+    assert fold.text == "Give it."
+
+
+def reasoning(text: str = "") -> Json:
+    parts = [{"type": "reasoning_text", "text": text}] if text else []
+    return {"type": "reasoning", "id": "m", "summary": [], "content": parts}
+
+
+@pytest.mark.parametrize(
+    ("bodies", "output", "text"),
+    [
+        ([delta("Hm. Ok."), item_done(reasoning("Hm. Ok.")), delta("Give it.", "n", output_index=1)], [], "Give it."),
+        ([delta("Hm."), item_done(reasoning())], [message("Give it.", item_id="n")], "Give it."),
+        ([delta("Give it."), item_done(reasoning("Hm."))], [message("Give it.", item_id="n")], "Give it."),
+        ([delta("Look. "), item_done(reasoning()), delta("Give it.", "n", output_index=1)], [], "Look. Give it."),
+        ([delta("Give it."), item_done(reasoning("Give it."))], [], "Give it."),
+        (
+            [delta("Give it.", output_index=1), {**item_done(reasoning()), "output_index": 0}],
+            [message("Look.", item_id="n")],
+            "Give it.Look.",
+        ),
+    ],
+)
+def test_text_under_the_id_of_reasoning_is_the_answer_unless_it_is_the_reasoning(
+    bodies: list[Json], output: list[Json], text: str
+) -> None:
+    _, fold = feed(*bodies, completed(*output))
+    assert fold.text == text
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens"])
+def test_a_limit_that_is_only_a_reason_to_stop_is_told(reason: str) -> None:
+    _, fold = feed(delta("Give"), {**completed(), "response": {"status": "completed", "stop_reason": reason}})
+    assert (fold.outcome.kind, fold.outcome.code) == ("incomplete", "length_limit")
+    _, fold = feed(delta("Give"), {**completed(), "response": {"status": "completed", "finish_reason": "stop"}})
+    assert fold.outcome.kind == "completed"
+
+
 def test_arguments_that_cannot_be_text_are_a_violation() -> None:
     with pytest.raises(ProtocolViolation, match=r"item\.arguments"):
         parse_event({"type": "response.output_item.done", "item": {"type": "function_call", "arguments": {"n": 2**70}}})

@@ -345,9 +345,9 @@ async def test_a_prompt_and_its_values_are_a_whole_request() -> None:
 
 
 async def test_leaving_the_events_early_stops_the_run() -> None:
-    turn = [*text_reply("a", "b")[:5], WaitFor(asyncio.Event())]
+    turn = [*text_reply("b", "c")[:5], WaitFor(asyncio.Event())]
     async with ScriptedServer([turn]) as server:
         running = runner(server).astream(question(include_raw=False))
         async with running.started() as events:
-            assert text_of([await anext(aiter(events))]) == "a"
-    assert (running.result.answer, running.result.outcome.reason) == ("a", "stopped")
+            assert text_of([await anext(aiter(events))]) == "b"
+    assert (running.result.answer, running.result.outcome.reason) == ("b", "stopped")

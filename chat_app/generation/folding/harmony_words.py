@@ -6,28 +6,14 @@ two of these words joined; behind prose only the header of a call is one.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
-_CHANNEL: Final = "<|channel|>"
-_CALLS: Final = (
-    *("assistantcommentary to=", f"assistant{_CHANNEL}commentary to=", "assistant to="),
-    *("commentary to=", "to=functions."),
-)
-_LONGEST: Final = max(map(len, _CALLS))
+_CALLS: Final = ("assistantcommentary to=", "assistant to=", "commentary to=", "to=functions.")
 _BEGUN: Final = frozenset(words[:end] for words in _CALLS for end in range(1, len(words) + 1))
-_ENDS: Final = {sign: tuple(begun for begun in _BEGUN if begun[-1] == sign) for sign in set("".join(_CALLS))}
-"""What a text ends with where a call's header may begin, by its last character."""
+_ENDS: Final = tuple(_BEGUN)
 
 
-class _Form(NamedTuple):
-    """The headers at one place, and what may become one."""
-
-    header: re.Pattern[str]
-    opens: re.Pattern[str]
-
-
-def _begun(words: Iterable[str]) -> str:
+def _begun(*words: str) -> str:
     """Return a pattern for the beginnings of ``words``."""
     return "|".join("(?:".join(map(re.escape, one)) + ")?" * (len(one) - 1) for one in words)
 
@@ -35,52 +21,43 @@ def _begun(words: Iterable[str]) -> str:
 _CALL: Final = "|".join(map(re.escape, _CALLS))
 _ANY: Final = rf"{_CALL}|assistant(?:analysis|commentary|final)"
 _WORDS: Final = (*_CALLS, "assistantanalysis", "assistantfinal")
-_FIRST: Final = _Form(
-    re.compile(rf"\A\s*(?:{_ANY}|(?:analysis|commentary)(?=[A-Z]))"),
-    re.compile(rf"\A\s*(?:{_begun((*_WORDS, 'analysis'))})?\Z"),
-)
-_WITHIN: Final = _Form(re.compile(_ANY), re.compile(rf"(?:{_begun(_WORDS)})\Z"))
-_BEHIND: Final = _Form(re.compile(rf"(?<!\w)(?:{_CALL})"), re.compile(rf"(?<!\w)(?:{_begun(_CALLS)})\Z"))
+_FIRST: Final = re.compile(rf"\A\s*(?:{_ANY}|(?:analysis|commentary)(?=[A-Z]))|(?<!\w)(?:{_CALL})")
+_FIRST_OPENS: Final = re.compile(rf"(?:\A\s*(?:{_begun(*_WORDS, 'analysis')})?|(?<!\w)(?:{_begun(*_CALLS)}))\Z")
+_FURTHER: Final = re.compile(_ANY)
+_FURTHER_OPENS: Final = re.compile(rf"(?:{_begun(*_WORDS)})\Z")
 
 
 class HarmonyWords:
     """Puts the tokens back into the text of one message."""
 
     def __init__(self) -> None:
-        self._held = ""
-        self._before = ""
-        """The end of the text before the held one."""
+        self._held = self._before = ""
         self._ticks = 0
-        """Number of backticks in the text before the held one."""
-        self._form = _FIRST
+        """What may become a header, the end of the text before it, and the number of backticks in that text."""
+        self._begun = False
+        """Whether a header was found; others need no sign before them."""
 
     def feed(self, text: str, *, ended: bool = False) -> str:
         """Return what ``text`` adds; what may become a header is held back until the message has ended."""
-        may_begin = text.endswith(_ENDS.get(text[-1:], ())) or "to=" in text
-        if not (may_begin or self._held) and self._form is _BEHIND:
+        last = text[text.rfind(" ") + 1 :]
+        may_begin = "to=" in text or (last in _BEGUN if last.isalnum() else text.endswith(_ENDS))
+        if not (may_begin or self._held or self._begun) and self._before:
             self._ticks += text.count("`")
             self._before = text or self._before
             return text
-        before, restored = self._before[-1:], ""
-        text, begins = before + self._held + text, len(before)
-        at = passed = begins
+        at = passed = begins = len(self._before[-1:])
+        text, restored = self._before[-1:] + self._held + text, ""
         while True:
-            latest = 0 if self._form is _FIRST else max(passed, len(text) - _LONGEST)
-            opens = None if ended else self._form.opens.search(text, latest)
+            header, may_open = (_FURTHER, _FURTHER_OPENS) if self._begun else (_FIRST, _FIRST_OPENS)
+            opens = None if ended else may_open.search(text, passed)
             end = opens.start() if opens else len(text)
-            found = self._form.header.search(text, passed)
-            if found and opens and found.start() >= end:
+            found = header.search(text, passed)
+            if found is None or found.start() >= end:
                 break
-            if found and self._form is _BEHIND and (self._ticks + text.count("`", begins, found.start())) % 2:
-                passed = found.end()
-            elif found:
-                restored += text[at : found.start()] + _tokens(found[0].strip(), first=self._form is _FIRST)
-                at = passed = found.end()
-                self._form = _WITHIN
-            elif self._form is _FIRST and not opens:
-                self._form = _BEHIND
-            else:
-                break
+            passed = found.end()
+            if self._begun or (self._ticks + text.count("`", begins, found.start())) % 2 == 0:
+                restored += text[at : found.start()] + _tokens(found[0].strip(), first=found.start() == 0)
+                at, self._begun = passed, True
         self._ticks += text.count("`", begins, end)
         self._held, self._before = text[end:], text[:end]
         return restored + text[at:end]
@@ -89,6 +66,7 @@ class HarmonyWords:
 def _tokens(header: str, *, first: bool) -> str:
     """Return a header with its tokens; the recipient of a call is part of it."""
     words, calls, _ = header.partition("to=")
-    channel = words.strip().removeprefix("assistant").removeprefix(_CHANNEL)
+    channel = words.strip().removeprefix("assistant")
     start = "<|start|>assistant" if first else "<|end|><|start|>assistant"
-    return f"{start}{channel and _CHANNEL}{channel}" + (f" {header[len(words) :]}" if calls else "<|message|>")
+    named = f"{start}<|channel|>{channel}" if channel else start
+    return f"{named} {header[len(words) :]}" if calls else f"{named}<|message|>"

@@ -55,24 +55,34 @@ class StreamedMessages:
                 return
         self._begin(place, announced=True)
 
-    def delta(self, place: Place, kind: PartKind, text: str) -> list[Change]:
+    def delta(self, place: Place, kind: PartKind, *deltas: str) -> list[Change]:
         """Add streamed text; a text that repeats a finished one is not new."""
         message = self.streaming(place)
         part = message.part(kind, place.content_index or 0)
         if part.finished:
-            repeat = (part.repeat or "") + text
+            repeat = "".join((part.repeat or "", *deltas))
             if str(part.streamed).startswith(repeat):
                 part.repeat = repeat
                 return []
-            part.repeat, text = None, repeat
+            part.repeat, deltas = None, (repeat,)
             if message.again or place.item_id not in message.ids:
                 message = self._begin(place)
                 part = message.part(kind, place.content_index or 0)
             else:
-                # The server has ended it too early.
+                # The server has ended it too early, and may repeat it from its beginning.
                 part.finished, part.early = False, len(str(part.streamed))
-        part.streamed.append(text)
-        return [Change(message, text)] if text else []
+                deltas = (repeat.removeprefix(str(part.streamed)),)
+        if part.latest is None and len(deltas) == 1:
+            part.streamed.append(deltas[0])
+            return [Change(message, deltas[0])] if deltas[0] else []
+        text, replaces = part.add(deltas)
+        return [Change(message, message.text if replaces else text, replaces)] if text else []
+
+    def announce_text(self, place: Place, kind: PartKind, text: str) -> list[Change]:
+        """Add the text that a part begins with; some servers send it in no other event, most send it again."""
+        if not text or self.streaming(place).part(kind, place.content_index or 0).streamed:
+            return []
+        return self.finish_part(place, kind, text)
 
     def streaming(self, place: Place) -> StreamedMessage:
         """Return the message that streamed text or an annotation belongs to."""
@@ -119,9 +129,17 @@ class StreamedMessages:
     def repeats(self) -> list[Change]:
         """Drop the messages whose text is that of an earlier one."""
         first = {message.text.strip(): message for message in reversed(self._messages)}
-        again = [message for message in self._messages if message.text and first[message.text.strip()] is not message]
-        self._messages = [message for message in self._messages if message not in again]
-        return [Change(message, "", replaces=True) for message in again]
+        return self._drop([m for m in self._messages if m.text and first[m.text.strip()] is not m])
+
+    def thought(self, places: Sequence[Place], reasoning: str, *, listed: bool) -> list[Change]:
+        """Drop text at the ``places`` of reasoning items in the compact ``reasoning``, or not in a list of messages."""
+        said = [message for message in self._messages if message.text.strip()]
+        here = [m for m in said if any(at.item_id in m.ids and agree(at.output_index, m.index) for at in places)]
+        out = [
+            m for m in here if compact(m.text) in reasoning or (listed and not any(part.finished for part in m.parts))
+        ]
+        # Without any other text it may be the answer.
+        return self._drop(out) if len(out) < len(said) else []
 
     def finished(self, place: Place, text: str) -> StreamedMessage:
         """Return the message that ends with ``text``; it takes no more streamed text under other ids."""
@@ -141,9 +159,8 @@ class StreamedMessages:
     def void(self) -> list[Change]:
         """Drop the messages without an end: the response that they belong to has broken off."""
         cut = [m for m in self._messages if any(not part.finished and part.streamed for part in m.parts)]
-        self._messages = [message for message in self._messages if message not in cut]
         self._last = None
-        return [Change(message, "", replaces=True) for message in cut]
+        return self._drop(cut)
 
     def only_finished(self, place: Place, text: str) -> StreamedMessage:
         """Return the message of a finished text that no event announced; one that was shown is not shown again."""
@@ -168,6 +185,10 @@ class StreamedMessages:
                         free.remove(match)
                         found[number] = match
         return found
+
+    def _drop(self, dropped: Sequence[StreamedMessage]) -> list[Change]:
+        self._messages = [message for message in self._messages if message not in dropped]
+        return [Change(message, "", replaces=True) for message in dropped]
 
     def _joined(self, text: str) -> StreamedMessage:
         """Return ``text``, which holds that of all messages, as one message, and confirm theirs."""

@@ -34,10 +34,6 @@ class _Shown:
     tokens: ControlTokens = field(default_factory=ControlTokens)
     text: TextBuffer = field(default_factory=TextBuffer)
 
-    def spoken(self, text: str, *, ended: bool = False) -> Spoken:
-        """Return what ``text`` adds to the answer and to the reasoning."""
-        return self.thoughts.feed(self.harmony.feed(text, ended=ended), ended=ended)
-
 
 class ShownText:
     """Turns the changes of messages into updates.
@@ -78,15 +74,15 @@ class ShownText:
             if self._latest is not message:
                 updates += self._released()
                 self._latest = message
-            found = self._said(message, shown, shown.spoken(text))
-            updates += self._replaced(message, shown, [*found, *self.flushed(message)]) if replaces else found
+            found = self._said(message, shown, shown.thoughts.feed(shown.harmony.feed(text)))
+            updates += self._replaced(message, shown, found) if replaces else found
         return updates
 
     def flushed(self, message: StreamedMessage, *, broke_off: bool = False) -> list[Update]:
         """Return the text held back of an ended message, without a call that was cut off."""
         if (shown := self._shown.get(message.key)) is None:
             return []
-        updates = self._said(message, shown, shown.spoken("", ended=True))
+        updates = self._said(message, shown, shown.thoughts.feed(shown.harmony.feed("", ended=True), ended=True))
         if shown.calls:
             pieces = shown.calls.abandon() if broke_off else shown.calls.close()
             updates += self._pieces(message, shown, pieces)
@@ -102,17 +98,16 @@ class ShownText:
         found = [call for piece in pieces if isinstance(piece, WrittenCall) for call in self._calls.written(piece)]
         return list(map(ToolCallReady, found))
 
-    def citation(self, message: StreamedMessage, annotation: object) -> list[Update]:
-        """Return the update for an annotation of ``message``, which servers send several times."""
-        if not isinstance(annotation, FileCitation):
-            return []
-        key = (message.key, annotation.file_id, annotation.index)
-        if key in self._citations:
-            return []
-        self._citations.add(key)
-        text = message.text
-        statement = text[: annotation.index].rpartition("\n")[2] if 0 < annotation.index < len(text) else ""
-        return [CitationUpdate(message.key, annotation, statement)]
+    def citations(self, message: StreamedMessage, annotations: Iterable[object]) -> list[Update]:
+        """Return the updates for annotations of ``message``, which servers send several times."""
+        updates: list[Update] = []
+        for cited in (one for one in annotations if isinstance(one, FileCitation)):
+            if (key := (message.key, cited.file_id, cited.index)) not in self._citations:
+                self._citations.add(key)
+                text = message.text
+                statement = text[: cited.index].rpartition("\n")[2] if 0 < cited.index < len(text) else ""
+                updates.append(CitationUpdate(message.key, cited, statement))
+        return updates
 
     def _replaced(self, message: StreamedMessage, shown: _Shown, found: Sequence[Update]) -> list[Update]:
         """Return the replacement of the text of ``message``, then the calls that were written in it."""
@@ -131,7 +126,7 @@ class ShownText:
 
     def _said(self, message: StreamedMessage, shown: _Shown, spoken: Spoken) -> list[Update]:
         updates: list[Update] = []
-        if thought := (str(shown.text) if spoken.only_thought else "") + spoken.thought:
+        if thought := str(shown.text) + spoken.thought if spoken.only_thought else spoken.thought:
             self._thinking.append(thought)
             updates.append(ReasoningUpdate(thought))
         if spoken.only_thought:

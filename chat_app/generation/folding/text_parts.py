@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -10,6 +10,7 @@ from chat_app.generation.text_buffer import TextBuffer
 
 PartKind = Literal["text", "refusal"]
 _WORDS_OF_A_PIECE: Final = 2
+_SURE_COPIES: Final = 3
 
 
 def compact(text: str) -> str:
@@ -82,6 +83,25 @@ class StreamedPart:
     """Characters until an end that more text followed."""
     repeat: str | None = None
     """The text since the part was finished, as long as it repeats the finished text."""
+    copies: int = 0
+    latest: str | None = ""
+    """The number of deltas that each continue the one before, and the last of them; None once they are pieces."""
+
+    def add(self, deltas: Iterable[str]) -> tuple[str, bool]:
+        """Add deltas; return what is new, and whether it replaces the text: each delta was the whole text so far."""
+        new, replaces = list[str](), False
+        for text in filter(None, deltas):
+            known, self.latest = self.latest, None
+            sure = self.copies >= _SURE_COPIES
+            new.append(text)
+            if known is not None and text.startswith(known) and (sure or (text[0].isalpha() and text != known)):
+                self.latest, self.copies = text, self.copies + 1
+                if sure:
+                    new[-1] = text[len(known) :]
+                elif self.copies == _SURE_COPIES:
+                    self.streamed, new, replaces = TextBuffer(), [text], True
+        self.streamed.append(joined := "".join(new))
+        return joined, replaces
 
 
 @dataclass(slots=True, eq=False)
