@@ -563,7 +563,11 @@ def reasoning(text: str = "") -> Json:
         ([delta("Look. "), item_done(reasoning()), delta("Give it.", "n", output_index=1)], [], "Look. Give it."),
         ([delta("Give it."), item_done(reasoning("Give it."))], [], "Give it."),
         (
-            [delta("Give it.", output_index=1), {**item_done(reasoning()), "output_index": 0}],
+            [
+                delta("Give it.", output_index=1),
+                {**item_done(reasoning()), "output_index": 0},
+                delta("Look.", "n", output_index=2),
+            ],
             [message("Look.", item_id="n")],
             "Give it.Look.",
         ),
