@@ -235,6 +235,6 @@ class Response(Wire):
     usage: Usage | None = None
     error: Annotated[ResponseError | None, _worded("message")] = None
     incomplete_details: Annotated[IncompleteDetails | None, _worded("reason")] = None
-    stop_reason: str | None = Field(None, validation_alias=AliasChoices("stop_reason", "finish_reason"))
+    stop_reason: str | None = Field(default=None, validation_alias=AliasChoices("stop_reason", "finish_reason"))
     """Why the model stopped, which some gateways send in place of ``incomplete_details``."""
     previous_response_id: str | None = None

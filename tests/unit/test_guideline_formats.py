@@ -71,6 +71,10 @@ def test_markdown_keeps_its_facts_headings_lists_and_tables() -> None:
     ]
 
 
+def test_bullets_of_word_processors_are_items_in_markdown() -> None:
+    assert kinds(read_markdown("Avoid:\n• one\n• two\n")) == [("text", "Avoid:"), ("item", "- one"), ("item", "- two")]
+
+
 def test_signs_that_mark_nothing_in_markdown_are_kept() -> None:
     assert kinds(read_markdown("Give `_dose` 2 \\* *daily*.")) == [("text", "Give _dose 2 * daily.")]
 

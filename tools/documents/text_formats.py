@@ -16,6 +16,8 @@ _FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _FIELD = re.compile(r"^([a-z_]+):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*(?:([-*+•])|(\d{1,3})[.)])[ \t]+(?=\S)")
 _CAPTION = re.compile(r"^(?:Table|Figure|Box) [A-Z]?\d[\w.-]*[.:] ")
+_BULLET = re.compile(r"^([ \t]*)•(?=[ \t]+\S)", re.MULTILINE)
+"""A bullet of word processors, which Markdown does not have."""
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _BLOCK_BEGINS = {"paragraph_open", "heading_open", "list_item_open", "fence", "code_block", "end"}
 _FACTS = ("title", "issuer", "version", "date", "language", "licence", "url")
@@ -110,7 +112,7 @@ def _markdown_blocks(text: str) -> Iterator[Block]:
     mark, caption, level = "", "", 0
     rows: list[list[str]] = []
     # The end of the text, at which a caption without a table is released.
-    for token in (*_MARKDOWN.parse(text), Token("end", "", 0)):
+    for token in (*_MARKDOWN.parse(_BULLET.sub(r"\1-", text)), Token("end", "", 0)):
         if caption and token.type in _BLOCK_BEGINS:
             yield Block(kind="caption", text=caption)
             caption = ""

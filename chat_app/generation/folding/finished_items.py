@@ -48,6 +48,8 @@ class FinishedItems:
                 return self._shown.changed([change for changes in texts for change in changes])
             case FileSearchCallItem():
                 return self.search_started(item.id)
+            case _:
+                pass
         return []
 
     def add(self, item: OutputItem, index: int | None) -> list[Update]:
