@@ -160,8 +160,9 @@ class DatabaseAuditLog(AuditLog):
         where = "".join(" AND " + conditions.get(name, f'"{name}" = :{name}') for name in values)
         query = f'SELECT * FROM audit WHERE TRUE{where} ORDER BY "seq"'  # noqa: S608
         async with self.engine.connect() as connection:
-            async for row in await connection.stream(text(query), values):
-                yield AuditEntry.model_validate(row._asdict())
+            found = await connection.stream(text(query), values)
+            async for row in found.mappings():
+                yield AuditEntry.model_validate(dict(row))
 
     async def verify(self) -> tuple[int, list[AuditFinding]]:
         """Return the number of entries, and every place at which the chain is broken."""

@@ -41,7 +41,8 @@ def _named_once(record: logging.LogRecord) -> bool:
             _damaged_lines.add(line)
             record.msg = "The file .env in the working directory is damaged: what begins in line %s is not NAME=value."
             return not known
-    return True
+        case _:
+            return True
 
 
 logging.getLogger("dotenv.main").addFilter(_named_once)

@@ -158,7 +158,9 @@ def _write(
     for name, lines in staging.codes():
         parts.add_pieces(name, drug_collection.pack(lines))
     catalog = DrugCatalog(
-        **count,
+        records=count["records"],
+        products=count["products"],
+        labels=count["labels"],
         names=len(names),
         classes=len(classes),
         name_pieces=parts.add_pieces(drug_collection.NAMES, drug_collection.pack(entries)),
