@@ -54,8 +54,8 @@ class Candidate:
     """Terms in the first cell of a row."""
     holds_patient: bool | None
     """Whether the patient's values are within the unit's bounds; None where it gives no bounds."""
-    on_state: bool
-    """Whether the unit, its heading or its table's caption names the state that a value of the patient indicates."""
+    states: int
+    """How many states that values of the patient indicate the unit, its heading or its table's caption names."""
 
     @property
     def all_held(self) -> frozenset[int]:
@@ -105,8 +105,8 @@ def _candidate(
         own |= question.group
     else:
         own, headed, near = own - question.group, headed - question.group, near - question.group
-    on_state = question.names_state(question.said_in(f"{unit.heading} {with_caption(unit)}"))
-    return Candidate(unit, passage, place, above, own, headed, near, first, fits, on_state)
+    states = question.states_in(question.said_in(f"{unit.heading} {with_caption(unit)}"))
+    return Candidate(unit, passage, place, above, own, headed, near, first, fits, states)
 
 
 def fits_and_misfits(

@@ -179,9 +179,9 @@ class Question:
         denied = frozenset[str]().union(*(absence(text).denied for text in texts)) if named else frozenset[str]()
         return frozenset(place for place in named if not any(form <= denied for form in self.forms[place]))
 
-    def names_state(self, stems: Set[str]) -> bool:
-        """Return whether ``stems`` name a state that a value of the patient indicates."""
-        return any(state <= stems for state in self.states)
+    def states_in(self, stems: Set[str]) -> int:
+        """Return how many of the states that values of the patient indicate ``stems`` name."""
+        return sum(state <= stems for state in self.states)
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """Return the terms that ``stems`` hold in any of their forms."""
@@ -244,7 +244,7 @@ class Question:
     def forbids_in_state(self, unit: Unit) -> bool:
         """Return whether ``unit`` forbids the use of a medicine in a state that a value of the patient indicates."""
         forbids = FORBIDDEN_USE.search(unit.text) if self.states else None
-        named = forbids is not None and self.names_state(term_set(unit.text[forbids.end() :]))
+        named = forbids is not None and self.states_in(term_set(unit.text[forbids.end() :])) > 0
         return named and label_terms().names_any(unit.text)
 
     @cached_property

@@ -81,7 +81,7 @@ NEAR: Final = WEIGHTS.near / WEIGHTS.own
 APPLIES: Final = 2.5
 """Bonus for a unit whose bounds fit the patient's values, or that has the asked direction."""
 ON_STATE: Final = 1.5
-"""Bonus for a unit that names the state a value of the patient indicates, unless its bounds exclude the patient."""
+"""Bonus for each state that the patient's values indicate and a unit names, unless its bounds exclude the patient."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms count, too."""
 _INHERITED: Final = 0.5
@@ -134,8 +134,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         features = _features(question, each, previous, rarity_shares, aside=is_aside)
         held = sum(shares[term] for term in each.all_held) + NEAR * sum(shares[term] for term in each.near)
         score = sum(map(mul, weights, features)) + APPLIES * ((each.place in fitting) + directions[each.place])
-        if each.on_state and each.holds_patient is not False:
-            score += ON_STATE
+        if each.holds_patient is not False:
+            score += ON_STATE * each.states
         found.append(
             Scored(
                 **vars(each),
