@@ -16,6 +16,7 @@ from chat_app.offline.extraction.selection import select
 from chat_app.offline.extractive import respond
 from chat_app.offline.phrases import CLOSEST
 from chat_app.offline.planning.calls import plan
+from chat_app.offline.planning.followup_signs import is_medicine
 from chat_app.offline.planning.prior_turns import standalone
 from chat_app.offline.planning.readings import chosen_reading
 from chat_app.offline.planning.small_talk import small_talk, without_courtesy
@@ -103,15 +104,27 @@ async def test_words_that_name_no_subject_are_not_searched_for_alone(question: s
     assert all("zorbin" in one for one in searched)
 
 
-@pytest.mark.parametrize("question", ["kidney stones?", "gout?", "Evenity?", "dolor de espalda?", "MRSA?"])
-async def test_a_disease_or_medicine_is_searched_for_alone_too(question: str) -> None:
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("kidney stones?", "gout?", "Evenity?", "dolor de espalda?", "MRSA?"),
+        *("potassium 7.2, what first?", "HAS-BLED 4, still anticoagulate?"),
+    ],
+)
+async def test_a_disease_medicine_or_value_is_searched_for_alone_too(question: str) -> None:
     searched, _ = await conversation("Starting dose of zorbin?", question)
     assert question in searched
 
 
-async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once() -> None:
-    searched, _ = await conversation("Starting dose of zorbin?", "How is plaxia treated?")
-    assert searched == ["How is plaxia treated?"]
+@pytest.mark.parametrize("question", ["How is plaxia treated?", "Could plaxia be treated with light?"])
+async def test_a_whole_question_on_another_subject_is_searched_for_alone_at_once(question: str) -> None:
+    searched, _ = await conversation("Starting dose of zorbin?", question)
+    assert searched == [question]
+
+
+def test_a_question_that_asks_is_no_name_of_a_medicine() -> None:
+    assert is_medicine("Finerenon")
+    assert not is_medicine("Finerenon - was tun")
 
 
 @pytest.mark.parametrize("opening", ["new patient: ", "ok, different question, ", "anderes Thema: ", "otro caso: "])
@@ -305,6 +318,23 @@ def test_a_change_is_answered_in_its_direction(question: str, fitting: str, othe
     passages = [EvidencePassage(f"{head}{other}\n{fitting}", "[1]", "Guide")]
     texts = [quote.unit.text for quote in select(read_question(question), passages).quotes]
     assert texts == [fitting.replace("\t", " ")]
+
+
+@pytest.mark.parametrize(
+    ("question", "chosen"),
+    [
+        ("plaxia in the family for generations now?", "plaxia in the family for generations now?"),
+        ("liver in the family for generations now?", "dose of zorbin, liver in the family for generations now?"),
+    ],
+)
+def test_of_equally_close_readings_one_that_joins_two_subjects_is_last(question: str, chosen: str) -> None:
+    readings = (f"dose of zorbin, {question}", question)
+    found = [passages(readings[0]), passages(f"{question} zorbin" if "liver" in question else question)]
+    tried = [
+        (one, [ToolOutput(SEARCH.name, json.dumps({"question": one}), output)])
+        for one, output in zip(readings, found, strict=True)
+    ]
+    assert chosen_reading(question, readings, tried)[0] == chosen
 
 
 async def test_words_that_show_no_language_are_answered_in_that_of_the_conversation() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from chat_app.offline.composition.indications import selected
 from chat_app.offline.extraction.candidates import names_others
@@ -66,11 +67,25 @@ def is_apart(question: str, evidence: Evidence, *, first: str, of: Evidence) -> 
     return bool(found) and not any(quote.headed for quote in found) and all(map(whole.inherited.isdisjoint, held))
 
 
-def share_of_newest(question: str, evidence: Evidence, *, newest: str) -> float:
-    """Return the largest share of the weight of the words of ``newest`` that a quote holds; numbers do not count."""
+class Closeness(NamedTuple):
+    """How close the quotes for a completed follow-up come to its last words."""
+
+    share: float
+    """The largest share of the weight of these words that a quote holds; numbers do not count."""
+    is_joint: bool
+    """Whether the best quote is on them and on the questions before: it holds a term of each, everyday ones apart."""
+
+
+def closeness(question: str, evidence: Evidence, *, newest: str) -> Closeness:
+    """Return how close the quotes for ``question`` come to its last words, ``newest``."""
     asked, labels = read_asked(question, evidence, newest)
     quotes = selected(asked, labels, evidence, "en").quotes
     words = {place for place, forms in enumerate(asked.forms) if not all(map(str.isdecimal, forms[0]))}
     weights = asked.weights_of(words - asked.inherited)
     held = (sum(weights[place] for place in quote.all_held & weights.keys()) for quote in quotes)
-    return max(held, default=0.0) / (sum(weights.values()) or 1.0)
+    best = quotes[0].all_held | quotes[0].near if quotes else frozenset[int]()
+    best -= asked.everyday
+    return Closeness(
+        max(held, default=0.0) / (sum(weights.values()) or 1.0),
+        is_joint=not best.isdisjoint(asked.inherited) and not best <= asked.inherited,
+    )

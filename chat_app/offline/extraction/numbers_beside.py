@@ -15,7 +15,8 @@ _PAIR: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?![\d./])")
 _DIGIT: Final = re.compile(
     r"(?P<before>[^\W\d_][^\W_]*)\W{1,3}(?P<number>\d)\b(?![.,]\d)(?:\W{1,3}(?P<after>[^\W\d_]+))?"
 )
-_NAME: Final = re.compile(r"\b[A-Z]{2,}(?:-[A-Z]{2,})+\b")
+NAME_IN_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}(?:-[A-Z]{2,})+\b")
+"""A name of several words in capitals, such as that of a score."""
 NEVER: Final = re.compile(r"(?!)")
 """Matches no text."""
 _STEM_LETTERS: Final = 3
@@ -29,7 +30,7 @@ def numbers_beside(text: str, also: Mapping[str, Sequence[str]]) -> dict[str, re
     the parts of a name in capitals, one of which is a function word: the bleeding of "HAS-BLED". Other numbers, as in
     "for 3 months", count wherever they are. ``also`` has other words for each stem of ``text``.
     """
-    names = (match[0] for match in _NAME.finditer(text))
+    names = (match[0] for match in NAME_IN_CAPITALS.finditer(text))
     found = {
         stem: re.compile(rf"\b{re.escape(name)}\b")
         for name in names

@@ -8,6 +8,7 @@ from typing import Final
 
 from chat_app.offline.extraction.answer_kinds import LASTS
 from chat_app.offline.extraction.drug_parts import asked_sections, only_parts, record_parts
+from chat_app.offline.extraction.numbers_beside import NAME_IN_CAPITALS
 from chat_app.offline.reading.dialogue import ADDED
 from tools.drug_database.labels.label_scope import is_form_word
 from tools.drug_database.labels.label_terms import label_terms
@@ -57,10 +58,16 @@ _REVERSE: Final = re.compile(
 )
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
 _ASKS: Final = (
-    "what|which|when|who|how|why|where|was(?= (?:als|dann|geben|hilft|ist|kann|macht|muss|noch|nun|sind|soll|sonst"
-    "|stattdessen|tun|wenn)\\b)|welche[mnrs]?|wann|wer|wie(?: (?:lange|oft|viel|hoch))?|wieviel|warum"
+    "(?:what|which|when|who|how|why|where)(?:['’]?s)?"
+    "|was(?= (?:als|dann|geben|hilft|ist|kann|macht|muss|noch|nun|sind|soll|sonst|stattdessen|tun|wenn)\\b)"
+    "|welche[mnrs]?|wann|wer|wie(?: (?:lange|oft|viel|hoch))?|wieviel|warum"
 )
-_VERBS: Final = "is|are|do|does|can|should|ist|sind|kann|können|darf|soll(?:te)?|muss"
+_VERBS: Final = (
+    "is|are|do|does|did|can|could|will|would|shall|should|may|might|must"
+    "|ist|sind|kann|können|könnten?|darf|dürfen|dürften?|soll(?:en|ten?)?|muss|müssen|müssten?|würden?"
+    "|pueden?|podrían?|deben?|deberían?|hay"
+)
+"""Verbs that begin a question. Notes leave out the patient before "has" and "was"."""
 PREPOSITIONS: Final = (
     r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without"
     r"|auf|gegen|trotz|wegen|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab"
@@ -154,7 +161,9 @@ def states_more(question: str) -> bool:
     """Return whether ``question`` asks nothing, and only tells more about the patient of the question before."""
     if _ASKING.search(question):
         return False
-    said = not _VERBS_OF_PATIENTS.isdisjoint(re.findall(r"[^\W\d_]+", question.lower()))
+    # The first part of "HAS-BLED" is no verb.
+    words = re.findall(r"[^\W\d_]+", NAME_IN_CAPITALS.sub("", question).lower())
+    said = not _VERBS_OF_PATIENTS.isdisjoint(words)
     return said or _PATIENT.match(question) is not None
 
 
@@ -217,13 +226,15 @@ def asks_anew(question: str) -> bool:
 
 
 def names_subject(question: str) -> bool:
-    """Return whether ``question`` may name a subject of its own: it has several words, or an uncommon one.
+    """Return whether ``question`` may name a subject of its own: a value, several words, or an uncommon one.
 
     Units do not count. Another form of an ordinary word ("alternatives") and a verb for "again" ("restart") are not
     uncommon, unless they name a medicine or disease.
     """
     words = [word for word in re.findall(r"[^\W\d_]{2,}", question.lower()) if word not in UNITS]
-    if length(" ".join(words)) > 1 or not CONTEXT.isdisjoint(words) or label_terms().names_any(question):
+    if length(" ".join(words)) > 1 or not CONTEXT.isdisjoint(words):
+        return True
+    if value_names(question) or label_terms().names_any(question):
         return True
     known = any(known_name(word) for word in words)
     return has_uncommon_word(" ".join(words)) and (known or not all(map(_is_ordinary_in_other_form, words)))
@@ -240,7 +251,7 @@ def _ordinary_terms() -> frozenset[str]:
 
 def may_be_medicine(text: str) -> bool:
     """Return whether ``text`` names a medicine, or an uncommon word that is no disease, form or value."""
-    if _INTERROGATIVE.match(text) or PREPOSITION.match(text.removeprefix("for ")) or populations_in(text):
+    if _ASKING.search(text) or PREPOSITION.match(text.removeprefix("for ")) or populations_in(text):
         return False
     words = possible_names(text)
     return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))

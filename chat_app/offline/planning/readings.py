@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_app.offline.composition.answer_checks import is_answered, is_apart, share_of_newest
+from chat_app.offline.composition.answer_checks import closeness, is_answered, is_apart
 from chat_app.offline.extraction.question_reading import asks_for_another, medicines_in
 from chat_app.offline.planning.followup_signs import is_everyday, only_asks_how_long
 from chat_app.offline.planning.medicines_before import subjects
@@ -12,6 +12,7 @@ from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.reading.tool_outputs import gather
 from tools.language.terms import terms
+from tools.language.vocabulary.patient_values import value_names
 
 Tried = tuple[str, list[ToolOutput]]
 """A reading with the outputs of its searches; without any it is still to be searched for."""
@@ -66,9 +67,9 @@ def _is_answered(reading: str, evidence: Evidence, question: str, readings: Sequ
 def _left_out(reading: str, question: str, readings: Sequence[str]) -> list[str]:
     """Return the medicines of the question before that ``reading`` leaves out.
 
-    A ``question`` of everyday words alone is no question on others.
+    A ``question`` of everyday words alone is no question on others, unless it tells a value of the patient.
     """
-    before = medicines_in(readings[0]) if is_everyday(question) else ()
+    before = medicines_in(readings[0]) if is_everyday(question) and not value_names(question) else ()
     return [name for name in before if name not in medicines_in(reading)]
 
 
@@ -82,12 +83,16 @@ def goes_on(reading: str, evidence: Evidence, *, newest: str) -> bool:
 def _closest(question: str, tried: Sequence[Tried]) -> Tried:
     """Return the reading of ``question`` to answer where none of those ``tried`` is answered clearly, with its outputs.
 
-    It is the one with the quote that holds most of the last words, of equal ones the first. If none holds
-    any, it is the one that takes only the subject from the question before; the first where another medicine is asked
-    for, which all of the question before is needed to choose.
+    It is the one with the quote that holds most of the last words, of equal ones the first. The question as it is comes
+    before an equal one whose best quote is only on one of the two questions that it joins. If no quote holds any
+    of the last words, it is the one that takes only the subject from the question before; the first where another
+    medicine is asked for, which all of the question before is needed to choose.
     """
-    shares = [share_of_newest(reading, gather(outputs), newest=question) for reading, outputs in tried]
-    if any(shares) or asks_for_another(question):
-        return tried[shares.index(max(shares))]
+    found = [closeness(reading, gather(outputs), newest=question) for reading, outputs in tried]
+    most = max(each.share for each in found)
+    if most or asks_for_another(question):
+        equal = [(each, one.is_joint) for each, one in zip(tried, found, strict=True) if one.share == most]
+        first, is_joint = equal[0]
+        return first if is_joint else next((each for each, _ in equal if each[0] == question), first)
     completed, own = set(terms(tried[0][0])), set(terms(question))
     return next((each for each in tried[1:] if own < set(terms(each[0])) <= completed), tried[0])
