@@ -134,12 +134,14 @@ def _listed(key: str, **more: str) -> BeforeValidator:
 
 
 class MessageItem(Wire):
-    type: Literal["message"] = "message"
+    type: str = "message"
     id: str = ""
     role: str = "assistant"
     status: str | None = None
-    content: Annotated[tuple[ContentPart, ...], _listed("text")] = ()
-    """Its parts; some servers send plain text."""
+    content: Annotated[tuple[ContentPart, ...], _listed("text")] = Field(
+        default=(), validation_alias=AliasChoices("content", "text")
+    )
+    """Its parts; some servers send plain text, or one part in place of the message."""
     tool_calls: tuple[FunctionCallItem, ...] = ()
 
 
@@ -185,7 +187,7 @@ OutputItem = Annotated[
     MessageItem | FunctionCallItem | FunctionCallOutputItem | FileSearchCallItem | ReasoningItem | OtherItem,
     _by_type(
         OtherItem,
-        message=MessageItem,
+        **dict.fromkeys(("message", "agent_message", "output_text", "text"), MessageItem),
         **_CALLS,
         function_call_output=FunctionCallOutputItem,
         file_search_call=FileSearchCallItem,

@@ -543,8 +543,17 @@ def test_a_refusal_that_is_announced_is_a_refusal() -> None:
     assert (fold.refusal, fold.outcome.kind) == ("No.", "refused")
 
 
-@pytest.mark.parametrize("output", ["Give it.", {"type": "message", "role": "assistant", "content": "Give it."}])
-def test_an_output_that_is_no_list_is_shown(output: object) -> None:
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Give it.",
+        {"type": "message", "role": "assistant", "content": "Give it."},
+        [{"type": "output_text", "text": "Give it."}],
+        [{"type": "text", "text": "Give it."}],
+        [{"type": "agent_message", "text": "Give it."}],
+    ],
+)
+def test_an_output_in_other_shapes_is_shown(output: object) -> None:
     _, fold = feed({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": output}})
     assert fold.text == "Give it."
 
