@@ -177,19 +177,31 @@ class Runner:
             request = self._request(prompt, {**(request or {}), **(prompt_kwargs or {})})
         return RunnerStreamingResult(self, request)
 
-    async def acall(self, request: RunRequest | Mapping[str, Any] | None = None, **given: Any) -> RunnerResult:
+    async def acall(
+        self,
+        request: RunRequest | Mapping[str, Any] | None = None,
+        *,
+        prompt: str | None = None,
+        prompt_kwargs: Mapping[str, Any] | None = None,
+    ) -> RunnerResult:
         """Return the result of a whole run; takes what ``astream`` takes."""
-        running = self.astream(request, **given)
+        running = self.astream(request, prompt=prompt, prompt_kwargs=prompt_kwargs)
         async for _ in running.stream_events():
             pass
         return running.result
 
-    def call(self, request: RunRequest | Mapping[str, Any] | None = None, **given: Any) -> RunnerResult:
+    def call(
+        self,
+        request: RunRequest | Mapping[str, Any] | None = None,
+        *,
+        prompt: str | None = None,
+        prompt_kwargs: Mapping[str, Any] | None = None,
+    ) -> RunnerResult:
         """Like ``acall``, without an event loop; raises ``RuntimeError`` inside one."""
 
         async def once() -> RunnerResult:
             try:
-                return await self.acall(request, **given)
+                return await self.acall(request, prompt=prompt, prompt_kwargs=prompt_kwargs)
             finally:
                 await self.generator.model_client.aclose()
 

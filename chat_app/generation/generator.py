@@ -91,19 +91,33 @@ class Generator(Generic[T]):
         fold = ResponseFold(_parameters(request.tools))
         return GeneratorOutput(fold=fold, _delivery=delivery, _parse=self._parse, _call=call, _observers=observers)
 
-    async def acall(self, prompt: str | None = None, **given: Any) -> GeneratorOutput[T]:
+    async def acall(
+        self,
+        prompt: str | None = None,
+        *,
+        items: Sequence[Mapping[str, Any]] = (),
+        prompt_kwargs: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> GeneratorOutput[T]:
         """Return a whole generation; takes what ``astream`` takes. A failure is the output's ``error``."""
-        output = self.astream(prompt, **given)
+        output = self.astream(prompt, items=items, prompt_kwargs=prompt_kwargs, **fields)
         async for _ in output.stream_events():
             pass
         return output
 
-    def call(self, prompt: str | None = None, **given: Any) -> GeneratorOutput[T]:
+    def call(
+        self,
+        prompt: str | None = None,
+        *,
+        items: Sequence[Mapping[str, Any]] = (),
+        prompt_kwargs: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> GeneratorOutput[T]:
         """Like ``acall``, without an event loop; raises ``RuntimeError`` inside one."""
 
         async def once() -> GeneratorOutput[T]:
             try:
-                return await self.acall(prompt, **given)
+                return await self.acall(prompt, items=items, prompt_kwargs=prompt_kwargs, **fields)
             finally:
                 await self.model_client.aclose()
 

@@ -7,7 +7,7 @@ that text. An error belongs to a stage; the levels before it are kept, so that a
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
@@ -24,8 +24,6 @@ from tools.types import Frozen, Function
 
 T = TypeVar("T")
 Stage = Literal["api", "processing", "parsing"]
-OutputProcessor = Callable[[str], Any]
-"""A step from text to data. Whatever it raises becomes the output's ``error``."""
 
 
 def function_of(item: FunctionCallItem) -> Function:
@@ -38,6 +36,13 @@ class GenerationError(Frozen):
 
     stage: Stage
     message: str
+
+
+class OutputProcessor(Protocol):
+    """A step from text to data. Whatever it raises becomes the output's ``error``."""
+
+    def __call__(self, text: str, /) -> Any:
+        """Return the data in ``text``."""
 
 
 class PydanticProcessor(Generic[T]):
