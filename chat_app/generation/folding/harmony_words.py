@@ -6,6 +6,7 @@ two of these words joined; behind prose only the header of a call is one.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 _CALLS: Final = ("assistantcommentary to=", "assistant to=", "commentary to=", "to=functions.")
@@ -34,16 +35,14 @@ class HarmonyWords:
         self._held = self._before = ""
         self._ticks = 0
         """What may become a header, the end of the text before it, and the number of backticks in that text."""
-        self._begun = False
-        """Whether a header was found; others need no sign before them."""
+        self._begun = self._plain = False
+        """Whether a header was found (others need no sign before them), and whether the text has none so far."""
 
     def feed(self, text: str, *, ended: bool = False) -> str:
         """Return what ``text`` adds; what may become a header is held back until the message has ended."""
-        last = text[text.rfind(" ") + 1 :]
-        may_begin = "to=" in text or (last in _BEGUN if last.isalnum() else text.endswith(_ENDS))
-        if not (may_begin or self._held or self._begun) and self._before:
-            self._ticks += text.count("`")
-            self._before = text or self._before
+        if self._plain and (ticks := _ticks_of_plain(text)) is not None:
+            self._ticks += ticks
+            self._before = text
             return text
         at = passed = begins = len(self._before[-1:])
         text, restored = self._before[-1:] + self._held + text, ""
@@ -60,7 +59,16 @@ class HarmonyWords:
                 at, self._begun = passed, True
         self._ticks += text.count("`", begins, end)
         self._held, self._before = text[end:], text[:end]
+        self._plain = bool(self._before) and not (self._held or self._begun)
         return restored + text[at:end]
+
+
+@lru_cache(maxsize=1_024)
+def _ticks_of_plain(text: str) -> int | None:
+    """Return the number of backticks in the next words of a text; None if a header may begin in them."""
+    last = text[text.rfind(" ") + 1 :]
+    may_begin = not text or "to=" in text or (last in _BEGUN if last.isalnum() else text.endswith(_ENDS))
+    return None if may_begin else text.count("`")
 
 
 def _tokens(header: str, *, first: bool) -> str:
