@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,6 +21,20 @@ from tools.types import Frozen
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
 
+Part = Literal[
+    "settings",
+    "certificate",
+    "storage",
+    "history",
+    "audit",
+    "accounts",
+    "services",
+    "sessions",
+    "model",
+    "drugs",
+    "guidelines",
+    "tools",
+]
 Checked = tuple[list[str], str]
 """The problems of a part; and a sentence for when there is none, empty where the part is not used."""
 _LEAST_FREE_BYTES = 500_000_000
@@ -31,7 +45,7 @@ _SECONDS = 5.0
 class DoctorFinding(Frozen):
     """The state of one part, and a sentence that describes it or names the remedy."""
 
-    part: str
+    part: Part
     ok: bool
     detail: str
     warning: bool = False
@@ -97,7 +111,7 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     return findings
 
 
-def _findings(part: str, problems: Sequence[str], fine: str = "") -> list[DoctorFinding]:
+def _findings(part: Part, problems: Sequence[str], fine: str = "") -> list[DoctorFinding]:
     """Return each problem; without one the sentence ``fine``, if there is any."""
     if problems or not fine:
         return [DoctorFinding(part=part, ok=False, detail=problem) for problem in problems]
@@ -198,7 +212,7 @@ async def _tools(app: App) -> Checked:
     return problems, f"of MCP servers: {', '.join(app.remote_tools)}" if app.remote_tools else ""
 
 
-_CHECKS: dict[str, Callable[[App], Awaitable[Checked]]] = {
+_CHECKS: dict[Part, Callable[[App], Awaitable[Checked]]] = {
     "services": _services,
     "sessions": _sessions,
     "model": _model,
