@@ -63,7 +63,7 @@ class UntilDone:
             await asyncio.wait({self._task}, timeout=seconds)
 
     async def end(self, seconds: float = 0.0) -> None:
-        """Give up what is not done within ``seconds``."""
+        """Wait at most ``seconds``, then cancel the remaining steps."""
         await self.wait(seconds)
         if self._task is not None:
             self._task.cancel()

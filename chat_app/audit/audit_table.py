@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, Unpack
+from typing import Annotated, Final, Literal, Self, Unpack
 from uuid import uuid4
 
 from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, RowMapping, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, AuditDetails, AuditLog, AuditSink, client_address
@@ -187,7 +187,7 @@ class DatabaseAuditLog(AuditLog):
             found.append(AuditFinding(seq=int(ends["last"]), what="the last entry was replaced"))
         return count, found
 
-    async def _ends_now(self) -> Any:
+    async def _ends_now(self) -> RowMapping:
         async with self.engine.connect() as connection:
             return await connection.run_sync(_ends)
 
@@ -216,7 +216,7 @@ _INSERT: Final = """INSERT INTO audit
     VALUES (:seq, :at, :action, :actor, :address, :conversation, :turn, :model, :detail, :text, :previous, :hash)"""
 
 
-def _ends(connection: Connection) -> Any:
+def _ends(connection: Connection) -> RowMapping:
     return connection.execute(text("SELECT * FROM audit_ends")).mappings().one()
 
 

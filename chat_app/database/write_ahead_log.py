@@ -20,7 +20,7 @@ class WriteAheadLog:
         self._steps = UntilDone(self._truncated)
 
     async def truncate(self) -> None:
-        """Remove what was deleted from the log, in the background while a reader prevents it."""
+        """Remove deleted rows from the log; while a reader prevents that, retry in the background."""
         if self._engine.dialect.name == "sqlite" and not await self._truncated():
             self._steps.begin()
             await self._steps.wait(_WAIT_SECONDS)

@@ -18,7 +18,7 @@ class Compaction:
         self._steps = UntilDone(self._step)
 
     def request(self) -> None:
-        """Rewrite the file without what is deleted by now."""
+        """Rewrite the file without the keys that have been deleted."""
         self._wanted = True
         self._steps.begin()
 

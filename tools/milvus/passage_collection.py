@@ -44,7 +44,7 @@ class SearchField:
     kind: str
     index: Mapping[str, Any]
     stored: Callable[[Sequence[Any]], Any]
-    """Return what is stored of a passage's content: its terms, or its vector."""
+    """Return the indexed form of a passage's content: its terms, or its vector."""
     probe: Any
     """A value to search for where any does."""
     dimension: int | None = None

@@ -88,7 +88,10 @@ class StreamedPart:
     """The number of deltas that each continue the one before, and the last of them; None once they are pieces."""
 
     def add(self, deltas: Iterable[str]) -> tuple[str, bool]:
-        """Add deltas; return what is new, and whether it replaces the text: each delta was the whole text so far."""
+        """Add deltas; return the new text, and whether it replaces all before it.
+
+        It does where each delta turns out to be a copy of the whole text so far.
+        """
         new, replaces = list[str](), False
         for text in filter(None, deltas):
             known, self.latest = self.latest, None

@@ -116,7 +116,7 @@ class FollowedFile(Generic[M]):
             value = self.read()
         except ConfigurationError as error:
             if str(error) != self._logged:
-                logger.error("%s Until then whoever it names is refused.", error)  # noqa: TRY400 - no traceback
+                logger.error("%s Its users are refused until then.", error)  # noqa: TRY400 - no traceback
                 self._logged = str(error)
             raise SignInUnavailable from None
         self._logged = ""
