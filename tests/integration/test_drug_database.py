@@ -243,6 +243,12 @@ async def test_a_medicine_that_somebody_is_allergic_to_is_found_only_alone(drugs
     assert [hit.record.generic_name for hit in alone.hits] == ["aspirin"]
 
 
+async def test_a_medicine_other_than_which_one_is_asked_for_is_not_found(drugs: DrugDatabase) -> None:
+    other = await drugs.search(DrugQuery(name="which NSAID for gout other than naproxen?"))
+    assert other.hits
+    assert "naproxen" not in [hit.record.generic_name for hit in other.hits if hit.matched.how == "exact"]
+
+
 async def test_a_substance_is_no_second_medicine_beside_a_treatment_of_its_withdrawal(drugs: DrugDatabase) -> None:
     beside = await drugs.search(DrugQuery(name="gabapentin dose for aspirin withdrawal"))
     assert [hit.record.generic_name for hit in beside.hits] == ["gabapentin"]

@@ -11,7 +11,7 @@ from tools.drug_database.importing.rollup import is_brand
 from tools.drug_database.names.aliases import AliasFile, aliases, look_alikes, singular
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import acid_or_ion
-from tools.drug_database.names.not_taken import without_allergens, without_withdrawn
+from tools.drug_database.names.not_taken import without_allergens, without_excluded, without_withdrawn
 from tools.drug_database.names.query_words import parse_query
 from tools.drug_database.names.resolve import interpret
 from tools.drug_database.names.spelling import Spellings, closeness, phonetic_keys
@@ -343,3 +343,22 @@ def test_what_a_patient_is_allergic_to_is_not_taken(text: str, without: str) -> 
 )
 def test_the_substance_of_a_withdrawal_is_no_second_medicine(text: str, without: str) -> None:
     assert without_withdrawn(text) == without
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("anything for pain that isn't ibuprofen?", "anything for pain ?"),
+        ("pain relief that isnt ibuprofen based", "pain relief"),
+        ("anticoagulant other than warfarin or apixaban in AF", "anticoagulant in AF"),
+        ("anything but macrolides for pneumonia", "for pneumonia"),
+        ("Blutdrucksenker außer Ramipril", "Blutdrucksenker"),
+        ("can't tolerate metformin, what else can I use?", ", what else can I use?"),
+        ("Verträgt kein Metformin, welches Medikament?", ", welches Medikament?"),
+        ("who can't take metformin?", "who can't take metformin?"),
+        ("which drugs can you not take ibuprofen with?", "which drugs can you not take ibuprofen with?"),
+        ("side effects of metformin other than diarrhoea", "side effects of metformin other than diarrhoea"),
+    ],
+)
+def test_a_medicine_other_than_which_one_is_asked_for_is_not_taken(text: str, without: str) -> None:
+    assert " ".join(without_excluded(text).split()) == without

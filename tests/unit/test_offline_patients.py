@@ -182,6 +182,28 @@ def test_another_medicine_is_not_answered_with_statements_on_the_present_one() -
     assert present in alone
 
 
+@pytest.mark.parametrize("asked", ["medicine for plaxia other than zorbistatin", "plaxia drug that isn't zorbistatin"])
+def test_a_medicine_other_than_which_one_is_asked_for_comes_last_and_counts_for_nothing(asked: str) -> None:
+    excluded = "Plaxia is treated with zorbistatin."
+    other = "In plaxia verapamil is given to adults with a cough."
+    given = answer(asked, excluded, other)
+    assert given.index(other) < given.find(excluded) % len(given)
+    assert answer(asked, excluded).startswith(CLOSEST_EN)
+    read = read_question(asked)
+    assert read.asks_medicine
+    assert not read.held({"zorbistatin"})
+    beside = read_question(f"on verapamil, {asked}", subjects=["verapamil"])
+    assert beside.subjects == (frozenset({"verapamil"}),)
+    assert frozenset({"zorbistatin"}) in beside.present
+
+
+def test_a_row_on_a_medicine_that_is_left_out_is_no_answer() -> None:
+    rows = "Amlodipine\tCalcium channel blocker\tPlaxia\nLisinopril\tACE inhibitor\tPlaxia"
+    table = EvidencePassage(f"Drug\tClass\tUse\n{rows}")
+    asked = read_question("medicine for plaxia other than amlodipine")
+    assert [each.is_aside for each in scored(asked, [table])] == [True, False]
+
+
 def test_a_sentence_on_those_without_a_condition_does_not_answer_for_those_with_it() -> None:
     with_it = "Verapamil is avoided in plaxia."
     without = "In adults with zorbium levels but without plaxia, verapamil is preferred."

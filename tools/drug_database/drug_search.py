@@ -26,7 +26,7 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
 from tools.drug_database.names.name_spans import find_spans
-from tools.drug_database.names.not_taken import without_allergens, without_withdrawn
+from tools.drug_database.names.not_taken import excluded, without_allergens, without_excluded, without_withdrawn
 from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, parse_query
 from tools.drug_database.names.resolve import Reading, interpret
 from tools.drug_database.query_expander import QueryExpander
@@ -151,10 +151,10 @@ class Searcher:
 
     def _interpret_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
         """Interpret the text without what the patient does not take; all of it if no medicine is left."""
-        rest = without_withdrawn(without_allergens(query.name))
+        rest = without_withdrawn(without_allergens(without_excluded(query.name)))
         if rest != query.name:
             reading = self._interpret(client, state, parse_query(rest), query)
-            if any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
+            if excluded(query.name) or any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
                 return rest, reading
             if ASKS_FOR_MEDICINE.search(rest):
                 return rest, Reading()

@@ -12,8 +12,9 @@ from chat_app.offline.extraction.numbers_beside import NEVER, kind_terms, number
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.reading.evidence import WeightedTerm
 from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_resolution import known_name
-from tools.drug_database.names.not_taken import allergens, without_allergens
+from tools.drug_database.names.not_taken import allergens, excluded, without_allergens, without_exceptions
 from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.absence import absence, stated
@@ -136,14 +137,16 @@ def read_question(
     told = {term.term.casefold(): term for term in known}
     stems = _asked_stems(text, told)
     names, later = _stems_of(subjects), bool(newest) and not label_terms().names_any(newest)
-    beside = _allergens_beside(text, names, told=later)
+    beside, without = _allergens_beside(text, names, told=later), _with_members(excluded(newest or text))
     stems = _without_allergy(stems, text, newest) if beside and later else stems
+    stems = _without_exceptions(stems, newest or text) if without else stems
 
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)
 
-    another = bool(names) and asks_for_another(newest or text)
-    named, present = ((), names) if another else (names, beside)
+    names = tuple(name for name in names if name not in without)
+    another = asks_for_another(newest or text) if names else bool(without)
+    named, present = ((), (*names, *without)) if another else (names, (*beside, *without))
     unknown = places(_named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
@@ -181,18 +184,31 @@ def _allergens_beside(text: str, named: Collection[frozenset[str]], *, told: boo
 
     It is not if the allergy was ``told`` before the question.
     """
-    known, denied = label_terms(), absence(text).denied
+    denied = absence(text).denied
     names = [name for name in allergens(text) if not term_set(name) <= denied]
-    members = known.members_of({group for name in names for group in known.group_named(name)})
-    found = (*_stems_of(names), *_stems_of(members))
+    found = _with_members(names)
     beside = told or ASKS_FOR_MEDICINE.search(without_allergens(text)) or not set(named) <= set(_stems_of(names))
     return tuple(one for one in found if one not in named) if beside else ()
+
+
+def _with_members(names: Sequence[str]) -> tuple[frozenset[str], ...]:
+    """Return the stems of each of ``names`` and of the members of the classes among them."""
+    known = label_terms()
+    called = {drug_class for name in names if (alias := aliases().drug_class(name)) for drug_class in alias.classes}
+    groups = {group for name in (*names, *called) for group in known.group_named(name)}
+    return _stems_of((*names, *called, *known.members_of(groups)))
 
 
 def _without_allergy(stems: Sequence[str], text: str, newest: str) -> list[str]:
     """Return ``stems`` without the allergens that ``newest``, which names no medicine, does not ask about."""
     allergy = term_set(" ".join(allergens(text))).difference(ordered_terms(newest))
     return [stem for stem in stems if stem not in allergy]
+
+
+def _without_exceptions(stems: list[str], text: str) -> list[str]:
+    """Return ``stems`` without those of the medicines other than which ``text`` asks for one."""
+    excepted = term_set(text) - term_set(without_exceptions(text))
+    return [stem for stem in stems if stem not in excepted] or stems
 
 
 def _group_terms(text: str, populations: Collection[Population]) -> frozenset[str]:
