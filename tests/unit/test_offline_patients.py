@@ -14,6 +14,7 @@ from chat_app.offline.phrases import CLOSEST, said
 from chat_app.offline.reading.dialogue import ToolOutput
 from chat_app.offline.reading.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.reading.tool_outputs import gather
+from tools.language.quotable_units import term_set
 from tools.language.vocabulary.absence import absence, stated
 from tools.language.vocabulary.populations import populations_asked, populations_in
 
@@ -313,11 +314,25 @@ def test_an_age_names_a_group(text: str, group: str) -> None:
         ("zorbium for 3 months", ()),
         ("a patient of 3 days after surgery", ()),
         ("she is 12 weeks pregnant", ("pregnancy",)),
+        ("34 wks BP 165/112", ("pregnancy",)),
+        ("labetalol at 34+2 weeks?", ("pregnancy",)),
+        ("what if she's 32 weeks?", ("pregnancy",)),
+        ("SSW 28, Blutdruck 150/95", ("pregnancy",)),
+        ("born at 28 weeks, zorbium?", ()),
+        ("24 weeks of zorbium", ()),
+        ("6 wks, cough", ()),
+        ("zorbium, 30 weeks old", ("infants",)),
         ("Zorbium im letzten Trimenon", ("pregnancy",)),
     ],
 )
 def test_a_question_names_a_group_by_an_age_in_any_words(text: str, groups: tuple[str, ...]) -> None:
     assert populations_asked(text) == groups
+
+
+def test_weeks_in_a_source_are_no_pregnancy_and_in_a_question_no_terms() -> None:
+    assert populations_in("at 24 weeks the goal was met by 60 %") == ()
+    read = read_question("34 wks plaxia")
+    assert read.group == read.held(term_set("34 wks"))
 
 
 @pytest.mark.parametrize("asked", ["for a 3-month-old", "for a boy of 9", "bei einem 6 Wochen alten Säugling"])

@@ -20,7 +20,7 @@ from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.absence import absence, stated
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
-from tools.language.vocabulary.populations import NAMED, YOUNG, Population, populations_asked
+from tools.language.vocabulary.populations import GESTATION, NAMED, YOUNG, Population, populations_asked
 from tools.language.vocabulary.related_words import related_forms
 
 _ANOTHER: Final = re.compile(
@@ -213,7 +213,8 @@ def _without_exceptions(stems: list[str], text: str) -> list[str]:
 
 def _group_terms(text: str, populations: Collection[Population]) -> frozenset[str]:
     """Return the terms of the words with which ``text`` names the groups of patients."""
-    return term_set(" ".join(match[0] for name in populations for match in NAMED[name].finditer(text)))
+    words = [match[0] for name in populations for match in NAMED[name].finditer(text)]
+    return term_set(" ".join([*words, *GESTATION.findall(text)]))
 
 
 def _stems_of(names: Iterable[str]) -> tuple[frozenset[str], ...]:

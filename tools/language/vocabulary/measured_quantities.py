@@ -19,7 +19,7 @@ _BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
 _GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
 """Between the name of a quantity and its value."""
 _GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
-"""Words before a bound that is a goal, not a condition for the text to apply."""
+"""Words before a number that is a goal, not a value of the patient or a condition for the text to apply."""
 _MORE_THAN: Final = 1.0001
 _NONE: Final[Mapping[str, str]] = {}
 _NO_STAGES: Final[Mapping[str, tuple[float, float]]] = {}
@@ -118,6 +118,8 @@ class MeasuredQuantity:
     def value_in(self, question: str) -> Value | None:
         """Return the value that ``question`` states; "above 10" is a little more than 10."""
         for match in (found for pattern in self.asked for found in pattern.finditer(question)):
+            if _GOAL.search(question, match.start(), match.start("number")):
+                continue
             parts = match.groupdict()
             given = float(match["number"]) * next((self.periods[one] for one in self.periods if parts.get(one)), 1.0)
             units = [parts["unit"]] if parts.get("unit") else list(self.units) or [""]

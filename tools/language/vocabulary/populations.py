@@ -9,8 +9,16 @@ from tools.language.measurement_units import units_of
 from tools.language.vocabulary.patient_values import patient_age
 
 Population = Literal["children", "infants", "adolescents", "older patients", "pregnancy", "breastfeeding"]
-GESTATION: Final = re.compile(r"\b[1-4]?\d(?:\+[0-6])? ?/ ?40\b")
-"""Weeks of a pregnancy in British notation: "28/40"."""
+_WEEKS: Final = (
+    r"(?:(?<![^\s,;(])(?<![^,;(]\s)|(?<=\bat )(?<!born at )|(?<=\bshe is )|(?<=\bshe['’]s )|(?<=\bshes )"
+    r"|(?<=\bshe was )|(?<=\bshe were )|(?<=\bwoman )|(?<=\bpatient )|(?<=\bsie ist )|(?<=\bmit ))"
+    r"(?:[23]\d|4[0-2])(?:\+[0-6])? ?(?:wks?|weeks|wochen)\b"
+    r"(?![ -](?:after|ago|alt|apart|bab\w+|boy|course|follow\w*|girl|infants?|into|later|nach|neonat\w+|of|old|on"
+    r"|post\w*|sinc\w+|später|therapy|treat\w+|trial)\b)"
+)
+_GESTATION: Final = r"\b[1-4]?\d(?:\+[0-6])? ?/ ?40\b|\b[1-4]?\d(?:\+[0-6])?\.? ?ssw\b|\bssw ?[1-4]?\d(?:\+[0-6])?\b"
+GESTATION: Final = re.compile(f"{_GESTATION}|{_WEEKS}", re.IGNORECASE)
+"""Weeks of a pregnancy in a question: "28/40", "28. SSW", or 20 and more of a patient ("34 weeks, BP 165/112")."""
 _YEARS_OLD: Final = r"[ -]?(?:y/?o|(?:yr|year)s?[ -]old|jährige?\w?)\b"
 _AGE_UNDER_18: Final = rf"\b(?:[1-9]|1[0-7]){_YEARS_OLD}"
 _AGE_OF_ADOLESCENTS: Final = rf"\b1[2-7]{_YEARS_OLD}"
@@ -45,7 +53,7 @@ _WORDS: Final[dict[Population, str]] = {
     "pregnancy": r"\b(?:pregnan\w+|gestation\w*|gravid\w*|(?:child-?bearing|reproductive) (?:age|potential)"
     rf"|(?:{_ORDINAL} )?(?:trimesters?|trimenon\w*|trimestres?|schwangerschaftsdrittel\w*)"
     r"|schwanger\w*|gebärfähig\w*|embaraz\w+|edad fértil)\b"
-    rf"|{GESTATION.pattern}",
+    rf"|{_GESTATION}",
     "breastfeeding": r"\b(?:breast ?-?(?:feed\w*|fed|milk)|human milk|lactati\w+|nursing (?:mothers?|infants?|wom[ae]n)"
     r"|still(?:zeit|en\w*|t)|gestillt\w*|muttermilch|lactancia|amamant\w+)\b",
 }
@@ -109,7 +117,8 @@ def populations_asked(question: str) -> tuple[Population, ...]:
     """Return the groups of patients that ``question`` names, by name or by age."""
     age = patient_age(question)
     of_age: list[Population] = [name for name, (low, high) in _AGES_OF.items() if age is not None and low <= age < high]
-    return tuple(dict.fromkeys((*populations_in(question), *of_age)))
+    pregnant: list[Population] = ["pregnancy"] if GESTATION.search(question) else []
+    return tuple(dict.fromkeys((*populations_in(question), *pregnant, *of_age)))
 
 
 def names_children(text: str) -> bool:
