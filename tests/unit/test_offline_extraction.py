@@ -344,6 +344,16 @@ def test_what_a_medicine_did_is_kept_until_its_start_is_asked_for(between: str, 
     assert standalone([*turns, Exchange(asked)], OFFERED) == (f"lisinopril, lip swelling, {asked}",)
 
 
+@pytest.mark.parametrize(
+    "asked", ["would {} behave any differently?", "is {} better?", "would {} be any different?", "Ist {} sicherer?"]
+)
+def test_a_comparison_without_the_other_side_is_with_the_medicine_before(asked: str) -> None:
+    turns = [Exchange("lisinopril in gout", outputs=found("lisinopril")), Exchange(asked.format("ramipril"))]
+    assert "gout" in standalone(turns, OFFERED)[0]
+    whole = asked.format("ramipril").replace("?", " than losartan?").replace("Ist", "Is").replace("sicherer", "safer")
+    assert standalone([turns[0], Exchange(whole)], OFFERED)[0] == whole
+
+
 @pytest.mark.parametrize("told", ["allergic to penicillin", "penicillin anaphylaxis", "Penicillinallergie"])
 def test_an_allergen_is_told_of_the_patient_and_does_not_become_the_subject(told: str) -> None:
     turns = [Exchange("pneumonia antibiotics"), Exchange(told, outputs=found("penicillin")), Exchange("for how long?")]

@@ -48,7 +48,10 @@ _GERMAN_PRONOUN: Final = re.compile(
 _PATIENT: Final = re.compile(r"\b(?:s?he['’]?s?|him|hers?|his|er|ihn|ihm|(?-i:sie|ihr))\b", re.IGNORECASE)
 """A pronoun for the patient of the question before."""
 _GOES_ON: Final = re.compile(
-    r"\b(?:afterwards?|beforehand|instead|otherwise|else|danach|stattdessen|sonst)\b", re.IGNORECASE
+    r"\b(?:afterwards?|beforehand|instead|otherwise|else|danach|stattdessen|sonst"
+    r"|(?:any|very|much) different|different(?:ly|(?=\W*$))|better|worse|safer|similar(?:ly)?|likewise"
+    r"|anders|besser|schlechter|sicherer|ebenso|genauso|mejor|peor)\b(?! than\b| als\b| que\b)",
+    re.IGNORECASE,
 )
 """Words that relate a question to the subject of the one before."""
 _REVERSE: Final = re.compile(
