@@ -362,3 +362,10 @@ def test_the_substance_of_a_withdrawal_is_no_second_medicine(text: str, without:
 )
 def test_a_medicine_other_than_which_one_is_asked_for_is_not_taken(text: str, without: str) -> None:
     assert " ".join(without_excluded(text).split()) == without
+
+
+@pytest.mark.parametrize("name", ["levonorgestrel", "vincristine"])
+def test_a_substance_among_clinical_words_is_told_not_to_be_loaded(name: str) -> None:
+    reading = interpret(INDEX, parse_query(f"{name} four days later, does it still work?"))
+    assert reading.not_loaded == (f"{name} is not in the drug database.",)
+    assert not interpret(INDEX, parse_query("thyroid disease, does it still work?")).not_loaded

@@ -30,7 +30,7 @@ from tools.drug_database.names.name_spans import NameSpan, find_spans
 from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import ENOUGH, PERHAPS, Spelling, closeness
 from tools.language.folding import fold_name
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.common_words import is_ordinary, rareness
 from tools.language.vocabulary.text_language import language_of
 
 _LONG_WORD: Final = 5
@@ -219,7 +219,9 @@ def _absent(index: NameIndex, text: str) -> str:
         return ABSENT.format(alias.alias, joined(alias.names))
     if salt := salt_in_english(text):
         return ABSENT.format(text, salt)
-    name = "" if is_known_word(text) else not_loaded(index, text)
+    # Clinical vocabulary holds some substances, too, such as levonorgestrel. Common ones are read as words: thyroid.
+    is_word = is_known_word(text) and (text not in aliases().substances or rareness(text) < 1)
+    name = "" if is_word else not_loaded(index, text)
     return NOT_LOADED.format(name) if name else ""
 
 
