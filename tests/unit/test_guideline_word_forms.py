@@ -98,3 +98,14 @@ def test_a_second_line_is_no_alternative_of_anything() -> None:
     found = [term for one in translations(["second", "line", "treatment", "of", "gout"], "en") for term in one.terms]
     assert "alternative" not in found
     assert found
+
+
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [
+        ("screenen", ["screen"]), ("boostern", ["booster"]), ("bridgt", ["bridge"]), ("getapert", ["taper"]),
+        ("warten", []), ("raten", []), ("gebt", []),
+    ],
+)  # fmt: skip
+def test_a_german_form_of_an_english_verb_means_it_and_a_german_verb_does_not(german: str, english: list[str]) -> None:
+    assert [term for one in translations([german], "de") for term in one.terms][:1] == english

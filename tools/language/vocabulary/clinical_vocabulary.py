@@ -36,6 +36,9 @@ _FINDING: Final = re.compile(
     r"|emesis|ism)s?"
 )
 
+_LOAN_VERB: Final = re.compile(r"(?:ge(?=\w+t$))?(?P<base>\w{4,}?)(?P<ending>e?[nt])")
+"""A German form of a verb whose English base may end in ``e``: "screenen", "boostern", "gebridgt"."""
+
 
 class Translation(NamedTuple):
     """The clinical English ``terms`` for the words from ``start`` to ``end`` of a question."""
@@ -78,13 +81,19 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
     def meant(start: int, end: int) -> tuple[str, ...] | None:
         found = _meant(words[start:end], language)
         is_german_word = language == "de" and end == start + 1
-        return found or (_meant_by_parts(without_accents(words[start])) if is_german_word else ()) or None
+        return found or (_meant_in_german(words[start]) if is_german_word else ()) or None
 
     return starmap(Translation, longest_matches(len(words), _LONGEST_PHRASE, meant))
 
 
-def _meant_by_parts(word: str) -> tuple[str, ...]:
-    return tuple(term for part in compound_parts(word) for term in _meant([part], "de"))
+def _meant_in_german(word: str) -> tuple[str, ...]:
+    """Return what the parts of a compound mean, or the English verb of which ``word`` is a German form: "gescreent"."""
+    parts = tuple(term for part in compound_parts(without_accents(word)) for term in _meant([part], "de"))
+    form = None if parts or word in ranks("de") else _LOAN_VERB.fullmatch(word)
+    if form is None:
+        return parts
+    bases = (form["base"] + ending for ending in (form["ending"][:1], "e", ""))
+    return next(((base,) for base in bases if is_english(base)), ())
 
 
 def is_known_word(word: str) -> bool:
