@@ -59,8 +59,8 @@ async def search(
         return
     rows = [
         (
-            hit.record.generic_name,
-            ", ".join(fact.value for fact in hit.record.brand_names[:4]),
+            f"{hit.record.generic_name}{' (discontinued)' if hit.record.discontinued else ''}",
+            ", ".join(hit.record.marketed_brands[:4]),
             ", ".join(sorted({product.dosage_form for product in hit.record.products})),
             f"{hit.matched.how}: {hit.matched.on}",
         )
@@ -90,12 +90,20 @@ async def show(name: str, json: shell.Json = False) -> None:
     if json:
         shell.print_json(record)
         return
-    typer.secho(record.generic_name, bold=True)
-    for title, facts in (("Brands", record.brand_names), ("Classes", record.drug_classes)):
-        if facts:
-            typer.echo(f"{title}: {', '.join(fact.value for fact in facts)}")
-    columns = ("form", "route", "strengths", "name")
-    rows = [(p.dosage_form, ", ".join(p.routes), ", ".join(p.strengths), p.brand_name) for p in record.products]
+    typer.secho(f"{record.generic_name}{' (discontinued)' if record.discontinued else ''}", bold=True)
+    for title, names in (
+        ("Brands", record.marketed_brands),
+        ("Discontinued brands", record.discontinued_brands),
+        ("Classes", [fact.value for fact in record.drug_classes]),
+    ):
+        if names:
+            typer.echo(f"{title}: {', '.join(names)}")
+    columns = ("form", "route", "strengths", "name", "status")
+    rows = [
+        (one.dosage_form, ", ".join(one.routes), ", ".join(one.strengths), one.brand_name,
+         "discontinued" if one.discontinued else "")
+        for one in record.products
+    ]  # fmt: skip
     shell.print_table(columns, rows)
     for label in record.labels:
         for section, sentences in label.sections.items():

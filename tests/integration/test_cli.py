@@ -14,7 +14,7 @@ import pytest
 
 from chat_app.cli import shell
 from tests.support.certificates import server_certificate
-from tests.support.drugs import ndc_row, write_ndc
+from tests.support.drugs import ndc_row, orange_book, write_ndc
 from tests.support.served import Served, asclepius, new_data, serve
 
 
@@ -227,6 +227,15 @@ def test_an_import_names_the_files_that_it_did_not_read(tmp_path: Path) -> None:
     done = asclepius("drugs", "import", str(folder), data_dir=tmp_path / "data")
     assert done.returncode == 0, done.stderr
     assert "Left out, because no importer reads it: patent.txt" in done.stdout
+
+
+def test_a_discontinued_medicine_is_found_by_its_brand_and_marked(tmp_path: Path) -> None:
+    row = "ROFECOXIB~TABLET;ORAL~VIOXX~MERCK~25MG~N~021042~001~~May 20, 1999~No~No~DISCN~MERCK"
+    assert asclepius("drugs", "import", str(orange_book(tmp_path, row)), data_dir=tmp_path / "data").returncode == 0
+    done = asclepius("drugs", "show", "Vioxx", data_dir=tmp_path / "data")
+    assert done.stdout.startswith("rofecoxib (discontinued)\nDiscontinued brands: Vioxx\n")
+    assert done.stdout.rstrip().endswith("Vioxx  discontinued")
+    assert "rofecoxib (discontinued)" in asclepius("drugs", "search", "Vioxx", data_dir=tmp_path / "data").stdout
 
 
 def test_unsafe_settings_are_refused_at_start_with_what_to_set(tmp_path: Path) -> None:

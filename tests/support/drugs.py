@@ -38,6 +38,11 @@ NDC_COLUMNS = (
     "LISTING_RECORD_CERTIFIED_THROUGH",
 )
 
+ORANGE_BOOK = (
+    "Ingredient~DF;Route~Trade_Name~Applicant~Strength~Appl_Type~Appl_No~Product_No~TE_Code~Approval_Date"
+    "~RLD~RS~Type~Applicant_Full_Name"
+)
+
 
 @asynccontextmanager
 async def drug_database(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
@@ -122,3 +127,10 @@ def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
         read_paths(paths, imported)
         records = {group.key: roll_up(group, imported.sources) for group in staging.groups()}
     return records, ImportReport(files=tuple(imported.files), left_out=tuple(imported.left_out), records=len(records))
+
+
+def orange_book(folder: Path, *rows: str) -> Path:
+    """Write ``rows`` as FDA's ``products.txt``; return the file."""
+    file = folder / "products.txt"
+    file.write_bytes("\r\n".join((ORANGE_BOOK, *rows, "")).encode("cp1252"))
+    return file

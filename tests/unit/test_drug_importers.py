@@ -11,22 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.drugs import rolled_up
+from tests.support.drugs import orange_book, rolled_up
 from tools.bounded_xml import parse_xml
 from tools.drug_database.source_files.container import entries
 from tools.errors import SourceRejected
 
-ORANGE_BOOK = (
-    "Ingredient~DF;Route~Trade_Name~Applicant~Strength~Appl_Type~Appl_No~Product_No~TE_Code~Approval_Date"
-    "~RLD~RS~Type~Applicant_Full_Name"
-)
 PRODUCTS = "ApplNo\tProductNo\tForm\tStrength\tReferenceDrug\tDrugName\tActiveIngredient\tReferenceStandard"
-
-
-def orange_book(folder: Path, *rows: str) -> Path:
-    file = folder / "products.txt"
-    file.write_bytes("\r\n".join((ORANGE_BOOK, *rows, "")).encode("cp1252"))
-    return file
 
 
 def thinned(whole: Path, folder: Path, kept: Callable[[bytes], object]) -> Path:

@@ -79,7 +79,8 @@ class _Tools:
 
         A result whose `matched.how` is "spelling" is not what was asked for but a name spelt like it: ask the user
         which medicine is meant before using it. `label_scope` tells which forms and routes the shown label is for and
-        whether that fits what was asked: never give its doses for another form, route or population.
+        whether that fits what was asked: never give its doses for another form, route or population. What is marked
+        as discontinued cannot be prescribed: say so when it is asked for.
 
         Args:
             drug_name: Brand, generic, salt, abbreviation, class or NDC, such as "metformin", "Glucophage" or "SSRI".

@@ -176,7 +176,10 @@ def _drugs(results: list[dict[str, JsonValue]], language: Language) -> str:
             # Brands of the whole record are not attributed to a single product.
             brands = product.get("brand_names") if listed else record.get("brand_names")
             form = (product.get(key) for key in ("dosage_form", "routes", "strengths"))
-            rows.append((record.get("generic_name"), *form, brands, product.get("labelers")))
+            name = record.get("generic_name")
+            if record.get("discontinued") or product.get("discontinued"):
+                name = say(language, "step.discontinued", name=str(name))
+            rows.append((name, *form, brands, product.get("labelers")))
     return _titled(language, ("drug", "form", "route", "strengths", "brands", "labelers"), rows)
 
 

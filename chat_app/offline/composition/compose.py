@@ -22,6 +22,7 @@ from chat_app.offline.composition.record_fields import add_class_members, add_fi
 from chat_app.offline.composition.remarks import (
     offer_names,
     say_absent_word,
+    say_discontinued,
     say_empty_handed,
     say_no_calculator,
     say_not_loaded,
@@ -70,6 +71,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Seq
         say_absent_word(draft, newest or question, evidence)
     selection, of_pairs, added = of_follow_up(asked, selection, evidence, newest)
     of_pairs = newest_first(asked, of_pairs)
+    say_discontinued(draft, evidence)
     body = _Body(draft, asked, of_pairs, selection)
     last = newest if newest != question else ""
     combined = not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last)

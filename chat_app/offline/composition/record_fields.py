@@ -26,10 +26,17 @@ def _record(draft: Draft, parts: Collection[str], record: EvidenceRecord) -> Non
     """Add the fields of a record that the question asks for."""
     source = EvidencePassage("", cite=record.cite)
     if PRODUCTS in parts:
-        rows = ((product, record) for product in record.products)
-        _table(draft, _said(draft, phrases.PRODUCTS, name=[record.name]), phrases.PRODUCT_COLUMNS, rows)
-    named = {BRANDS: (phrases.BRANDS, record.brand_names), DRUG_CLASS: (phrases.DRUG_CLASS, record.drug_classes)}
-    for part, (phrase, names) in named.items():
+        for heading, products in (
+            (phrases.PRODUCTS, record.products),
+            (phrases.DISCONTINUED_PRODUCTS, record.discontinued_products),
+        ):
+            rows = ((product, record) for product in products)
+            _table(draft, _said(draft, heading, name=[record.name]), phrases.PRODUCT_COLUMNS, rows)
+    for part, phrase, names in (
+        (BRANDS, phrases.BRANDS, record.brand_names),
+        (BRANDS, phrases.DISCONTINUED_BRANDS, record.discontinued_brands),
+        (DRUG_CLASS, phrases.DRUG_CLASS, record.drug_classes),
+    ):
         if part in parts and names:
             draft.paragraph(_said(draft, phrase, name=[record.name], names=names), source)
 

@@ -36,6 +36,12 @@ def say_not_loaded(draft: Draft, evidence: Evidence) -> None:
     _say_notes(draft, [lookup.absent for lookup in evidence.lookups if lookup.absent])
 
 
+def say_discontinued(draft: Draft, evidence: Evidence) -> None:
+    """Say which of the medicines that the question names have only discontinued products."""
+    if names := list(dict.fromkeys(record.name for record in evidence.named if record.discontinued)):
+        draft.say(phrases.DISCONTINUED, names=names)
+
+
 def say_others_not_loaded(draft: Draft, evidence: Evidence, newest: str) -> None:
     """Say which other medicines of the ``newest`` words are not in the drug database, if no note on a pair says so."""
     said = " ".join(pair.note for pair in evidence.pairs if pair.note and pair.note in draft.text)

@@ -56,7 +56,11 @@ class EvidenceRecord:
     brand_names: tuple[str, ...] = ()
     drug_classes: tuple[str, ...] = ()
     products: tuple[tuple[str, ...], ...] = ()
-    """Dosage form, routes, strengths and brand names of each."""
+    """Dosage form, routes, strengths and brand names of each that is marketed."""
+    discontinued_products: tuple[tuple[str, ...], ...] = ()
+    discontinued_brands: tuple[str, ...] = ()
+    discontinued: bool = False
+    """Whether all products are discontinued."""
     label: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matched: str = ""
     """How the name was found: exact, brand, synonym, code, class, spelling, text."""
@@ -81,7 +85,7 @@ class EvidenceRecord:
     @property
     def names(self) -> tuple[str, ...]:
         """All names of the drug, with the one that the question used."""
-        return tuple(filter(None, (self.name, self.matched_on, *self.brand_names)))
+        return tuple(filter(None, (self.name, self.matched_on, *self.brand_names, *self.discontinued_brands)))
 
 
 @dataclass(frozen=True)

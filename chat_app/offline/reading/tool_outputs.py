@@ -147,21 +147,26 @@ def _read_pairs(body: Json, results: Sequence[Json], evidence: Evidence) -> None
 
 def _record(row: Json) -> EvidenceRecord:
     matched = fields_of(row.get("matched"))
+    products = _rows(row.get("products"))
     return EvidenceRecord(
         name=_text(row.get("generic_name")),
         cite=_text(row.get("cite")),
         brand_names=_texts(row.get("brand_names")),
         drug_classes=_texts(row.get("drug_classes")),
-        products=tuple(
-            (_text(one.get("dosage_form")), *(", ".join(_texts(one.get(key))) for key in _PRODUCT_LISTS))
-            for one in _rows(row.get("products"))
-        ),
+        products=tuple(_product(one) for one in products if not one.get("discontinued")),
+        discontinued_products=tuple(_product(one) for one in products if one.get("discontinued")),
+        discontinued_brands=_texts(row.get("discontinued_brand_names")),
+        discontinued=bool(row.get("discontinued")),
         label={key: _texts(value) for key, value in fields_of(row.get("label")).items()},
         matched=_text(matched.get("how")),
         matched_on=_text(matched.get("on")),
         scope=_scope(fields_of(row.get("label_scope"))),
         severity=_text(row.get("severity")),
     )
+
+
+def _product(row: Json) -> tuple[str, ...]:
+    return (_text(row.get("dosage_form")), *(", ".join(_texts(row.get(key))) for key in _PRODUCT_LISTS))
 
 
 def _scope(scope: Json) -> tuple[Remark, ...]:

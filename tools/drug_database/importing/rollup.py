@@ -1,7 +1,7 @@
 """Merges the statements of all sources on an ingredient set into one record."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,8 @@ _MOST_LABELS: Final = 12
 _LONG_WORD: Final = 7
 _FORM_WORDS: Final = shipped_words("plain")
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
+_DISCONTINUED: Final = "discontinued"
+_MARKETED: Final = frozenset({"prescription", "over-the-counter"})
 _LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _MERGED: Final = tuple(
     name
@@ -26,6 +28,8 @@ _MERGED: Final = tuple(
     if one.annotation == tuple[str, ...] and name not in {"routes", "sources"}
 )
 """The lists of a product; its routes tell products apart."""
+_BinKey = tuple[str, tuple[str, ...], str, bool]
+"""Dosage form, routes, brand, and whether the product is discontinued."""
 _NAME_RANKS: Final = {formulary.SOURCE_ID: 0, demo.SOURCE_ID: 1, "": 2}
 """Whose wording of the generic name wins, by source id up to a colon; 0 is first."""
 _LABEL_RANKS: Final = {formulary.SOURCE_ID: 0, "": 1, demo.SOURCE_ID: 2}
@@ -55,7 +59,7 @@ class Facts:
 
 @dataclass
 class _ProductBin:
-    """Collects the products of one form, route and brand from all sources."""
+    """Collects the products of one form, route, brand and marketing state from all sources."""
 
     first: Product
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
@@ -81,11 +85,10 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
     # The best source orders and spells the ingredients.
     first = next((item for item in items if item.ingredients), items[0])
     ingredients = first.ingredients or base_moieties(first.substances)
-    named = [*ingredients[:4], f"{len(ingredients) - 4} more ingredients"] if len(ingredients) > 5 else ingredients
-    generic = next((item.generic_name for item in items if item.generic_name), "") or joined(named)
+    generic = next((item.generic_name for item in items if item.generic_name), "") or _joined(ingredients)
     substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
     plain = _plain_words(ingredients, items)
-    products: dict[tuple[str, tuple[str, ...], str], _ProductBin] = {}
+    bins: dict[_BinKey, _ProductBin] = {}
     for item in items:
         substances.add(item.substances, item.source)
         rxcuis.add(item.rxcuis, item.source)
@@ -94,7 +97,8 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
             (brands if is_brand(name, plain) else synonyms).add([name], item.source)
         synonyms.add(item.synonyms, item.source)
         for product in item.products:
-            _file(products, product, item.source, plain)
+            _file(bins, product, item.source, plain)
+    products = tuple(sorted((bin_.product() for bin_ in bins.values()), key=_product_order))
     known = {fold_name(generic), *(fold_name(fact.value) for fact in substances.facts())}
     return DrugRecord(
         key=group.key,
@@ -107,11 +111,18 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
             fact for fact in synonyms.facts() if fold_name(fact.value) not in known and fact.value not in brands
         ),
         drug_classes=_classes(classes.facts()),
-        products=tuple(sorted((bin_.product() for bin_ in products.values()), key=_product_order)),
+        products=products,
         labels=_best_labels(items),
         product_count=sum(len(item.products) for item in items),
         sources=tuple(sources[name] for name in dict.fromkeys(item.source for item in items) if name in sources),
+        discontinued_brands=tuple(_discontinued(brands.facts(), products)),
+        discontinued=bool(products) and all(product.discontinued for product in products),
     )
+
+
+def _joined(ingredients: Sequence[str]) -> str:
+    more = [f"{len(ingredients) - 4} more ingredients"]
+    return joined([*ingredients[:4], *more] if len(ingredients) > 5 else ingredients)
 
 
 def is_brand(name: str, plain: frozenset[str]) -> bool:
@@ -138,14 +149,27 @@ def _plain_words(ingredients: Iterable[str], items: Iterable[Contribution]) -> f
     return _FORM_WORDS.union(salt_words().endings, *(fold_name(name).split() for name in names))
 
 
-def _file(
-    bins: dict[tuple[str, tuple[str, ...], str], _ProductBin], product: Product, source: str, plain: frozenset[str]
-) -> None:
+def _file(bins: dict[_BinKey, _ProductBin], product: Product, source: str, plain: frozenset[str]) -> None:
     brand = product.brand_name if is_brand(product.brand_name, plain) else ""
-    key = (fold_name(product.dosage_form), product.routes, fold_name(brand))
+    statuses = {status.casefold() for status in product.marketing}
+    ended = _DISCONTINUED in statuses and statuses.isdisjoint(_MARKETED)
+    key = (fold_name(product.dosage_form), product.routes, fold_name(brand), ended)
     if key not in bins:
-        bins[key] = _ProductBin(Product(dosage_form=product.dosage_form, routes=product.routes, brand_name=brand))
+        first = Product(dosage_form=product.dosage_form, routes=product.routes, brand_name=brand, discontinued=ended)
+        bins[key] = _ProductBin(first)
     bins[key].add(product, source)
+
+
+def _discontinued(brands: Iterable[Fact], products: Iterable[Product]) -> Iterator[str]:
+    """Yield the brands whose products are all discontinued, unless a source names one without a product of it."""
+    sold: dict[str, list[Product]] = {}
+    for product in products:
+        sold.setdefault(fold_name(product.brand_name), []).append(product)
+    for fact in brands:
+        found = sold.get(fold_name(fact.value), ())
+        said = {source for product in found for source in product.sources}
+        if said.issuperset(fact.sources) and all(product.discontinued for product in found):
+            yield fact.value
 
 
 def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
@@ -169,8 +193,9 @@ def _best_labels(items: Sequence[Contribution]) -> tuple[Label, ...]:
     return tuple(label for _, label in sorted(found, key=lambda ranked: ranked[0])[:_MOST_LABELS])
 
 
-def _product_order(product: Product) -> tuple[int, str, str, str]:
+def _product_order(product: Product) -> tuple[bool, int, str, str, str]:
     return (
+        product.discontinued,
         -len(product.ndcs) - len(product.applications),
         product.dosage_form,
         product.brand_name.casefold(),

@@ -1,7 +1,7 @@
 """Renders records and labels for the model and the reader: as JSON data, and as passages to quote from."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -15,22 +15,20 @@ from tools.drug_database.records.drug_record import (
     DataSource,
     DrugRecord,
     Label,
-    Product,
     SectionName,
 )
+from tools.drug_database.records.product_groups import MOST_BRANDS, grouped, listed
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
-from tools.language.folding import fold_name
 from tools.types import CitedAs, Passage, Phrase, SectionStart, ToolResult
 
 NO_LABEL = "No label of this medicine is loaded in the drug database."
+_DISCONTINUED = "Discontinued: the loaded sources list no product of this medicine that is marketed."
 _NOT_THE_NAME = (
     "No medicine of exactly that name is in the drug database: ask which one is meant before quoting a label."
 )
 _KNOWN = frozenset({"exact", "brand", "synonym", "code"})
 _UNDATED = "label date not given"
 """The version in a reference to a source without a date."""
-_MOST_BRANDS = 20
-_MOST_LABELERS = 5
 _MOST_PRODUCTS = 40
 _MOST_SENTENCES = 6
 """Maximum number of sentences of a section in a search result; ``get_drug_label`` gives the whole section."""
@@ -68,46 +66,6 @@ def summary(result: DrugSearchResult) -> Phrase:
         return Phrase(text="{count} medicines", values={"count": len(result.hits)})
     count = len(grouped(first.record.products))
     return Phrase(text="{count} products", singular="{count} product", values={"count": count})
-
-
-class ProductGroup:
-    """All products of one form and route, whatever their brand."""
-
-    def __init__(self, products: Sequence[Product]) -> None:
-        self.dosage_form, self.routes = products[0].dosage_form, products[0].routes
-        self.strengths = list(dict.fromkeys(strength for one in products for strength in one.strengths))
-        self.brands = list(dict.fromkeys(one.brand_name for one in products if one.brand_name))
-        self.labelers = list(dict.fromkeys(labeler for one in products for labeler in one.labelers))
-
-    def data(self) -> dict[str, JsonValue]:
-        """Return the group as JSON data."""
-        return {
-            "dosage_form": self.dosage_form,
-            "routes": list(self.routes),
-            "strengths": [*self.strengths],
-            "brand_names": [*self.brands[:_MOST_BRANDS]],
-            "labelers": [*self.labelers[:_MOST_LABELERS]],
-        }
-
-    def line(self) -> str:
-        """Return the group as one line of text."""
-        text = self.dosage_form or "form not stated"
-        if self.routes:
-            text += f" ({', '.join(self.routes)})"
-        if self.strengths:
-            text += f": {', '.join(self.strengths)}"
-        if self.brands:
-            text += f"; brands {_listed(self.brands)}"
-        return text
-
-
-def grouped(products: Iterable[Product]) -> list[ProductGroup]:
-    """Group products by form and route."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Product]] = {}
-    for product in products:
-        key = (fold_name(product.dosage_form), product.routes)
-        groups.setdefault(key, []).append(product)
-    return list(map(ProductGroup, groups.values()))
 
 
 def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
@@ -175,16 +133,19 @@ def record_text(record: DrugRecord) -> str:
 def _facts(record: DrugRecord) -> list[str]:
     """Return the lines on the record that are not from a label."""
     lines = [record.generic_name]
-    for title, facts in (
-        ("Active substances", record.substances),
-        ("Brand names", record.brand_names),
-        ("Also called", record.synonyms),
-        ("Classes", record.drug_classes),
+    if record.discontinued:
+        lines.append(_DISCONTINUED)
+    for title, names in (
+        ("Active substances", [fact.value for fact in record.substances]),
+        ("Brand names", record.marketed_brands),
+        ("Discontinued brand names", record.discontinued_brands),
+        ("Also called", [fact.value for fact in record.synonyms]),
+        ("Classes", [fact.value for fact in record.drug_classes]),
     ):
-        if facts:
-            lines.append(f"{title}: {_listed([fact.value for fact in facts])}")
+        if names:
+            lines.append(f"{title}: {listed(names)}")
     groups = grouped(record.products)
-    lines += [f"Product: {group.line()}" for group in groups[:_MOST_PRODUCTS]]
+    lines += [group.line() for group in groups[:_MOST_PRODUCTS]]
     if len(groups) > _MOST_PRODUCTS:
         lines.append(f"and {len(groups) - _MOST_PRODUCTS} further forms")
     return lines
@@ -196,13 +157,17 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
     data: dict[str, JsonValue] = {
         "cite": cite,
         "generic_name": record.generic_name,
-        "brand_names": [fact.value for fact in record.brand_names[:_MOST_BRANDS]],
+        "brand_names": [*record.marketed_brands[:MOST_BRANDS]],
         "drug_classes": [fact.value for fact in record.drug_classes],
         "matched": hit.matched.model_dump(),
         "products": [group.data() for group in grouped(record.products)[:_MOST_PRODUCTS]],
         "label": {name: said for name in sections if (said := _sentences(hit, name))},
         "source": source.model_dump(include={"title", "publisher", "url", "date"}) if source else {},
     }
+    if record.discontinued:
+        data["discontinued"] = True
+    if record.discontinued_brands:
+        data["discontinued_brand_names"] = [*record.discontinued_brands[:MOST_BRANDS]]
     if hit.scope is not None:
         data["label_scope"] = hit.scope.model_dump(mode="json")
     if hit.look_alikes:
@@ -216,11 +181,6 @@ def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
     if section in DOSE_SECTIONS and hit.scope is not None:
         said = doses_for(hit.record, said, (*hit.scope.asked, *hit.scope.implied))
     return list(said[:_MOST_SENTENCES])
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = [f"and {len(names) - _MOST_BRANDS} more"] if len(names) > _MOST_BRANDS else []
-    return ", ".join([*names[:_MOST_BRANDS], *more])
 
 
 def named_record(result: DrugSearchResult) -> DrugRecord | None:

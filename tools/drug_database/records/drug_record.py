@@ -70,6 +70,8 @@ class Product(Frozen):
     schedules: tuple[str, ...] = ()
     """Schedule of the US Controlled Substances Act, such as ``CII``."""
     rxcuis: tuple[str, ...] = ()
+    discontinued: bool = False
+    """Whether each source that lists these products says that they are discontinued."""
     sources: tuple[str, ...] = ()
 
 
@@ -133,4 +135,13 @@ class DrugRecord(Frozen):
     labels: tuple[Label, ...] = ()
     sources: tuple[DataSource, ...] = Field(default=())
     product_count: int = 0
-    """Number of marketed products merged into this record."""
+    """Number of products merged into this record."""
+    discontinued_brands: tuple[str, ...] = ()
+    """Those of ``brand_names`` that every source lists as discontinued."""
+    discontinued: bool = False
+    """Whether all products are discontinued."""
+
+    @property
+    def marketed_brands(self) -> tuple[str, ...]:
+        """Return the brand names that are not discontinued."""
+        return tuple(fact.value for fact in self.brand_names if fact.value not in self.discontinued_brands)
