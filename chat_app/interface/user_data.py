@@ -61,10 +61,11 @@ async def purge(runtime: Runtime, now: datetime) -> int:
 
 
 async def keep_purging(runtime: Runtime) -> None:
-    """Purge every hour, in one process at a time, until cancelled."""
+    """Purge and retry failed deletions every hour, in one process at a time, until cancelled."""
 
     async def purge_once() -> None:
         if await (await runtime.ready()).sessions.journal.claim("purge", seconds=_PURGE_SECONDS - 60):
+            await runtime.erasure.retry_responses()
             await purge(runtime, datetime.now(UTC))
 
     await repeat(purge_once, _PURGE_SECONDS, quiet=(SessionError,))

@@ -25,6 +25,7 @@ from chat_app.sessions.batched_redis import COMMAND_SECONDS, CONNECT_SECONDS, Ba
 from chat_app.sessions.compaction import Compaction
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.held_files import HeldFiles
+from chat_app.sessions.left_responses import LeftResponses
 from chat_app.sessions.session_index import UserIndex
 from chat_app.sessions.session_lock import session_lock
 from chat_app.sessions.session_store import (
@@ -85,6 +86,7 @@ class RedisSessionStore:
         self.ended_logins = EndedLogins(self._redis, _LOGIN_SECONDS)
         self.tallies = partial(change_in_redis, self._redis)
         self.held_files = HeldFiles(self._redis, self.journal.writer)
+        self.left_responses = LeftResponses(self._redis)
         self.corrupt_records = 0
         """Number of records that this process found unreadable and moved aside."""
 

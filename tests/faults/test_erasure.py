@@ -13,7 +13,9 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
 
+from chat_app.errors import ProviderUnavailable
 from chat_app.interface.history.history_layer import History
+from chat_app.interface.keeping.erasure import _not_deleted
 from chat_app.interface.user_data import erase_user, keep_purging, purge, user_data
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api, ask
@@ -114,6 +116,51 @@ async def test_every_response_at_an_external_server_is_deleted_with_its_conversa
         await model.aclose()
         deleted = [request.path for request in server.requests if request.method == "DELETE"]
         assert [path.rpartition("/")[2] for path in deleted] == ["resp_1", "resp_2"]
+
+
+async def test_a_response_that_could_not_be_deleted_is_deleted_later_and_keeps_no_other_from_it(
+    redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = RedisSessionStore(redis_url)
+    failing = Status(500, body={"error": {"message": CANARY}})
+    async with (
+        ScriptedServer([*TURN, [failing], [DELETED], [DELETED]]) as server,
+        clinic(server, redis_url, [guideline_tool(GUIDE)], store=store) as agent,
+    ):
+        model = adapter(server)
+        async with api(agent, tmp_path / "data", sessions=store, client=model) as running, running.client() as client:
+            name = (await ask(client))[0].data["conversation_id"]
+            assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
+            assert await store.left_responses.ids() == ["resp_1"]
+            async with Redis.from_url(redis_url) as redis:
+                await redis.delete("asclepius:{turn:purge}:claim")
+            purging = asyncio.create_task(keep_purging(running.runtime))
+            async with asyncio.timeout(60):
+                while await store.left_responses.ids():
+                    await asyncio.sleep(0.02)
+            purging.cancel()
+        await model.aclose()
+        deleted = [request.path for request in server.requests if request.method == "DELETE"]
+        assert [path.rpartition("/")[2] for path in deleted] == ["resp_1", "resp_2", "resp_1"]
+    assert "1 of 2 responses of deleted conversations are still at the model server" in caplog.text
+    assert CANARY not in caplog.text
+
+
+async def test_a_model_server_that_is_down_is_not_asked_to_delete_every_response(redis_url: str) -> None:
+    store, asked = RedisSessionStore(redis_url), list[str]()
+
+    class Down:
+        async def delete(self, response_id: str) -> None:
+            asked.append(response_id)
+            raise ProviderUnavailable("down")
+
+    names = [f"resp_{number}" for number in range(9)]
+    left = await _not_deleted(Down(), names)  # type: ignore[arg-type]
+    assert (left, asked) == (names, names[:2])
+    await store.left_responses.add(left)
+    assert await store.left_responses.ids() == names
+    await store.left_responses.remove(names)
+    await store.aclose()
 
 
 async def test_conversations_are_deleted_by_age_and_the_audit_log_keeps_its_own(
