@@ -6,6 +6,7 @@ and the remedy), 2 for wrong usage. Modules load when a command needs them, so t
 
 import gc
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate, feedback, guidelines, serve, shell
 from chat_app.cli.governance import audit, backup, users
+from chat_app.cli.usage_errors import USAGE_ERROR, described
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -62,4 +64,12 @@ def main() -> None:
     """Run the installed command."""
     gc.set_threshold(_ALLOCATIONS)
     os.umask(PRIVATE_UMASK)
-    app()
+    try:
+        sys.exit(app(prog_name="asclepius", standalone_mode=False))
+    except USAGE_ERROR as error:
+        if line := described(error):
+            shell.note(line)
+        sys.exit(2)
+    except typer.Abort:
+        shell.note("asclepius: stopped.")
+        sys.exit(1)

@@ -87,7 +87,7 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     from chat_app.bootstrap import open_app
     from chat_app.embedded.owner import is_owned
     from chat_app.embedded.specs import needed
-    from chat_app.interface.security.accounts import account_problems
+    from chat_app.interface.security.accounts import account_problems, account_warnings
 
     findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
     findings += [DoctorFinding(part="settings", ok=True, detail=said, warning=True) for said in settings.warnings()]
@@ -96,6 +96,9 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     findings += _findings("history", *await _history(settings))
     findings += _findings("audit", audit_problems(settings))
     findings += _findings("accounts", account_problems(settings))
+    findings += [
+        DoctorFinding(part="accounts", ok=True, detail=said, warning=True) for said in account_warnings(settings)
+    ]
     if needed(settings) and not start and not is_owned(settings.storage.data_dir):
         detail = "not started: run `asclepius serve`, or check them with `asclepius doctor --start`"
         return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]

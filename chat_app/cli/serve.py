@@ -59,9 +59,9 @@ def serve(
 def _check_files(settings: Settings) -> None:
     """Log doubtful settings. Raises ``ConfigurationError`` when users, keys or a required audit log cannot be used."""
     from chat_app.audit import audit_problems
-    from chat_app.interface.security.accounts import account_problems
+    from chat_app.interface.security.accounts import account_problems, account_warnings
 
-    problems, doubtful = account_problems(settings), settings.warnings()
+    problems, doubtful = account_problems(settings), [*settings.warnings(), *account_warnings(settings)]
     (problems if settings.governance.audit == "required" else doubtful).extend(audit_problems(settings))
     for said in doubtful:
         logger.warning("%s", said)

@@ -19,7 +19,7 @@ from chat_app.errors import ConfigurationError
 from chat_app.offline.api.server import create_app
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.state.state_database import Database
-from chat_app.settings import OfflineSettings
+from chat_app.settings import OfflineSettings, plain
 from chat_app.tracing.log_guard import guard_logs
 
 logger = logging.getLogger("chat_app.offline")
@@ -33,8 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _prepare(config, app.state.database)
         family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
         listener = socket.create_server((config.host, config.port), family=family, backlog=1024)
-    except (ConfigurationError, ValidationError) as error:
+    except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")
+        return 2
+    except ValidationError as error:
+        problems = (f"--{str(one['loc'][0]).replace('_', '-')} {plain(one['msg'])}" for one in error.errors())
+        sys.stderr.write(f"{'; '.join(problems)}.\n")
         return 2
     except OSError as error:
         sys.stderr.write(f"The offline model server cannot listen: {error.strerror}. Choose another --port.\n")

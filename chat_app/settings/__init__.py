@@ -1,5 +1,6 @@
 """Every setting of the app, as one typed tree read from the environment (and ``.env`` in the working directory)."""
 
+from chat_app.settings.environment import plain as plain
 from chat_app.settings.environment import variable_name as variable_name
 from chat_app.settings.model_settings import OfflineSettings as OfflineSettings
 from chat_app.settings.operation_settings import DiagnosticsSettings as DiagnosticsSettings

@@ -70,7 +70,7 @@ def load(kind: type[S], values: dict[str, Any] | None) -> S:
         return kind(**(values or {}))
     except ValidationError as error:
         problems = "; ".join(
-            f"{variable_name(kind, str(e['loc'][0]))}: {e['msg']}" for e in error.errors(include_input=False)
+            f"{variable_name(kind, str(e['loc'][0]))} {plain(e['msg'])}" for e in error.errors(include_input=False)
         )
         raise ConfigurationError(f"A setting is wrong. {problems}.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -80,6 +80,11 @@ def load(kind: type[S], values: dict[str, Any] | None) -> S:
         raise ConfigurationError(
             f"The file .env in the working directory {why}: mend it, or start the app in another directory."
         ) from None
+
+
+def plain(message: str) -> str:
+    """Reword a message of pydantic, which speaks to programmers, to follow the name of a setting or option."""
+    return message.replace("Input should", "must").replace("Value error, ", "")
 
 
 def variable_name(kind: type[Section], field: str) -> str:

@@ -321,6 +321,37 @@ def test_a_misspelt_setting_is_a_warning_of_doctor_and_of_the_app(tmp_path: Path
     assert "ASCLEPIUS_PROT is no setting and has no effect: did you mean ASCLEPIUS_PORT?" in served.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("serve", "--port", "99999"), "asclepius serve: --port must be a number from 0 to 65535."),
+        (("offline-server", "--port", "x"), "asclepius offline-server: --port must be a number from 0 to 65535."),
+        (("serve", "--workers", "0"), "asclepius serve: --workers must be a number of at least 1."),
+        (("serve", "--prot", "1"), "asclepius serve: No such option: --prot"),
+        (("ask", "x", "--length", "huge"), "'huge' is not one of 'brief', 'standard', 'full'."),
+    ],
+)
+def test_wrong_usage_is_one_line_that_says_what_is_allowed(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    done = asclepius(*arguments, data_dir=tmp_path / "data")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+    assert f"Run `asclepius {arguments[0]} --help`" in done.stderr
+
+
+def test_a_file_without_users_is_a_warning_of_doctor_and_of_the_app(tmp_path: Path) -> None:
+    (data_dir := tmp_path / "data").mkdir()
+    (data_dir / "users.json").write_text("{}")
+    wrong = {"ASCLEPIUS_AUTH": "password", "ASCLEPIUS_AUDIT_FILE": "/nonexistent/a"}
+    served = asclepius("serve", "--port", "0", data_dir=data_dir, **wrong)
+    assert "users.json holds no user. Run `asclepius users add NAME`." in served.stderr
+    assert (
+        "warn accounts    Nobody can sign in"
+        in asclepius("doctor", data_dir=data_dir, ASCLEPIUS_AUTH="password").stdout
+    )
+
+
 def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     served = asclepius("serve", "--port", "0", data_dir=tmp_path / "data")

@@ -62,6 +62,18 @@ async def test_a_model_server_that_never_answers_does_not_hold_the_probe(tmp_pat
     assert (status, found["model"]["ready"], found["sessions"]["ready"]) == (503, False, True)
 
 
+async def test_a_damaged_file_of_users_is_a_reason_without_its_path(tmp_path: Path) -> None:
+    (data_dir := tmp_path / "data").mkdir()
+    async with api(None, data_dir, auth="password") as running:
+        (data_dir / "users.json").write_text("{")
+        status, found = await parts(running)
+        assert (status, found["accounts"]["ready"]) == (503, False)
+        assert "Nobody can sign in" in found["accounts"]["reason"]
+        assert str(tmp_path) not in str(found)
+        (data_dir / "users.json").write_text('{"users": {}}')
+        assert (await parts(running))[0] == 200
+
+
 async def test_a_schema_that_does_not_fit_is_named_by_the_probe_and_by_doctor(tmp_path: Path) -> None:
     async with api(None, tmp_path / "data") as running:
         async with running.runtime.history.engine.begin() as connection:

@@ -18,7 +18,13 @@ from chat_app.interface.conversation.uploads import Upload, check_upload, safe_n
 from chat_app.interface.page.starters import starter_questions
 from chat_app.interface.rendering.reference_cards import reference_list, where
 from chat_app.interface.rendering.tool_steps import finished_name, step_content, step_name
-from chat_app.interface.security.accounts import api_keys_at, hash_password, parse_users, verify_password
+from chat_app.interface.security.accounts import (
+    account_warnings,
+    api_keys_at,
+    hash_password,
+    parse_users,
+    verify_password,
+)
 from chat_app.interface.security.identity import Identity, NotOwner, Unauthenticated, require_owner
 from chat_app.interface.security.sign_in import Admission, SignIn
 from chat_app.settings import Settings
@@ -70,6 +76,22 @@ def test_a_user_who_was_taken_out_of_the_settings_is_out(tmp_path: Path) -> None
     assert both.from_token(token) == "bob"
     with pytest.raises(Unauthenticated):
         identity(tmp_path, auth="password", users=f"ada:{hashed}").from_token(token)
+
+
+async def test_a_file_without_users_is_logged_once_as_what_lets_nobody_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "users.json").write_text("{}")
+    door = identity(tmp_path, auth="password")
+    assert [await door.from_password(name, "right") for name in ("ada", "bob")] == [None, None]
+    assert caplog.text.count("Nobody can sign in: ") == 1
+    assert account_warnings(Settings(storage={"data_dir": tmp_path}, server={"auth": "password"})) == [
+        f"Nobody can sign in: {tmp_path}/users.json holds no user. Run `asclepius users add NAME`."
+    ]
+    named = {"auth": "password", "users": f"ada:{HASH_OF_RIGHT}"}
+    assert account_warnings(Settings(storage={"data_dir": tmp_path}, server=named)) == []
+    assert await identity(tmp_path, **named).from_password("bob", "right") is None
+    assert caplog.text.count("Nobody can sign in: ") == 1
 
 
 async def test_only_the_right_password_signs_in(tmp_path: Path) -> None:

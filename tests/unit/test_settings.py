@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from chat_app.errors import ConfigurationError
+from chat_app.offline.__main__ import main
 from chat_app.settings import SECTIONS, Settings, variable_name
 from tests.support.certificates import server_certificate
 from tests.support.settings_table import PAGE, settings_table
@@ -112,6 +113,16 @@ def test_the_demo_user_is_refused_beyond_loopback(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_the_demo_user_is_fine_on_loopback(host: str) -> None:
     Settings(server={"host": host}).check()
+
+
+def test_a_port_that_does_not_exist_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASCLEPIUS_PORT", "99999")
+    with pytest.raises(ConfigurationError, match=r"^A setting is wrong. ASCLEPIUS_PORT must be less than .* 65535\.$"):
+        Settings()
+    assert main(["--port", "99999"]) == 2
+    assert capsys.readouterr().err == "--port must be less than or equal to 65535.\n"
 
 
 def test_password_login_without_users_is_refused() -> None:

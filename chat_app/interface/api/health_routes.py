@@ -98,6 +98,7 @@ async def _parts(runtime: Runtime) -> dict[str, dict[str, Any]]:
         "drugs": app.drugs.check(),
         "sessions": app.sessions.ping(),
         "history": schema_problems(runtime.history.engine),
+        "accounts": runtime.identity.check(),
     }
     if runtime.silent_workers is not None:
         checks["workers"] = runtime.silent_workers()

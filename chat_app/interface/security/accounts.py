@@ -15,6 +15,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Generic, Literal, TypeVar
@@ -151,6 +152,21 @@ def account_problems(settings: Settings) -> list[str]:
         except ConfigurationError as error:
             problems.append(str(error))
     return problems
+
+
+def account_warnings(settings: Settings) -> list[str]:
+    """Return that nobody can sign in, if the settings and the readable file of users name no user."""
+    file, users = accounts_at(settings.storage.data_dir), settings.server.users
+    if settings.server.auth != "password" or (users and users.get_secret_value().strip()):
+        return []
+    with suppress(ConfigurationError):
+        return [] if file.read().users else [no_user(file.path)]
+    return []
+
+
+def no_user(path: Path) -> str:
+    """Return the warning that the file of users is empty."""
+    return f"Nobody can sign in: {path} holds no user. Run `asclepius users add NAME`."
 
 
 def create_key(file: FollowedFile[ApiKeys], user: str, scope: Scope, days: int) -> str:

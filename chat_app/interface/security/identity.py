@@ -7,6 +7,7 @@ proxy that names the user in a header, or from an OpenID Connect provider (``oid
 
 import asyncio
 import ipaddress
+import logging
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -21,9 +22,11 @@ import jwt
 from starlette.requests import Request
 
 from chat_app.data_protection import kept_secret
-from chat_app.interface.security.accounts import accounts_at, decoy, parse_users, verify_password
+from chat_app.interface.security.accounts import accounts_at, decoy, no_user, parse_users, verify_password
 from chat_app.roles import RIGHTS, Right, Role
 from chat_app.settings import ServerSettings, Settings
+
+logger = logging.getLogger(__name__)
 
 DEMO_USER = "demo"
 COOKIE = "access_token"
@@ -84,11 +87,18 @@ class Identity:
         self.server: ServerSettings = settings.server
         self._users = parse_users(settings.server.users.get_secret_value()) if settings.server.users else {}
         self._accounts = accounts_at(settings.storage.data_dir)
+        self._empty = False
+        """Whether the last password was given while there was no user."""
         configured, path = settings.server.auth_secret, settings.storage.data_dir / "auth_secret"
         self.secret = (
             configured.get_secret_value() if configured else kept_secret(path, partial(secrets.token_urlsafe, 48))
         )
         self._trusted = [ipaddress.ip_network(one, strict=False) for one in settings.server.trusted_proxies]
+
+    async def check(self) -> None:
+        """Raise ``SignInUnavailable`` while nobody can sign in because the file of users cannot be read."""
+        if self.server.auth == "password":
+            self._accounts.current()
 
     def from_headers(self, headers: Mapping[str, str]) -> str | None:
         """Return the user that a request's headers name: the demo user or the trusted proxy's user."""
@@ -100,7 +110,11 @@ class Identity:
 
     async def from_password(self, name: str, password: str) -> str | None:
         """Return the user if the password is right; an unknown name takes as long."""
-        account = self._accounts.current().users.get(name)
+        users = self._accounts.current().users
+        if not (users or self._users) and not self._empty:
+            logger.warning("%s", no_user(self._accounts.path))
+        self._empty = not (users or self._users)
+        account = users.get(name)
         known = account.password if account else self._users.get(name)
         right = await asyncio.to_thread(verify_password, password, known or decoy())
         return name if known is not None and right else None
