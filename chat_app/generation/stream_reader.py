@@ -37,6 +37,8 @@ _TARGET: Final = 0.85
 """The share above which they grow further: a process with more to do than it can would start no further answer."""
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
+_FIELD: Final = b"data:"
+"""The name of the field, which some servers send twice. No JSON begins with it."""
 _BROKEN: Final = (httpx2.HTTPError, aiohttp.ClientError)
 
 
@@ -184,7 +186,7 @@ def _decoded(
     try:
         for data in decoder.feed(chunk):
             # Some servers send pings without data, or comments as data.
-            if data and not data.startswith((b"[DONE]", b'"[DONE]', b":")):
+            if data and not data.startswith((b"[DONE]", b'"[DONE]', b":", b"data: [DONE]")):
                 event = parse_event(bodies.read(data, decoder.name), decoder.name)
                 batch.append(event)
                 # Asking a model's class takes several times as long.
@@ -208,6 +210,8 @@ class _Bodies:
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
+            if data.startswith(_FIELD):
+                return self.read(data.removeprefix(_FIELD).lstrip(), line)
             # Some servers send -Infinity, or cut a character; the finished text puts it right.
             try:
                 decoded = json.loads(data.decode(errors="replace"))

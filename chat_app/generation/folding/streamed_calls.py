@@ -15,6 +15,8 @@ from chat_app.generation.folding.text_parts import agree, same_index
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import FunctionCallItem
 
+_FENCED: Final = re.compile(r"\A```(?:json)?\s*(\{.*\})\s*```\Z", re.DOTALL)
+_LAST_COMMA: Final = re.compile(r",\s*\}\Z")
 _LEFT_OVER: Final = re.compile(r"(?:\s|\}|</?\w+>|<\|\w+\|>)+")
 
 
@@ -213,7 +215,8 @@ def _says(arguments: str) -> bool:
 def _single(arguments: str) -> str:
     """Return the JSON object that ``arguments`` repeat or quote, or that follows empty ones, as some bridges send.
 
-    Closing brackets, tags and special tokens behind it are what a parser left, and so are Gemma's quotes.
+    Closing brackets, tags and special tokens behind it are what a parser left, and so are Gemma's quotes. Some models
+    write it in a code block, or a comma behind its last value.
     """
     found, rest = list[str](), arguments.replace('<|\\"|>', "").strip()
     while rest:
@@ -222,7 +225,8 @@ def _single(arguments: str) -> str:
         except (ValueError, RecursionError):
             if found and _LEFT_OVER.fullmatch(rest):
                 break
-            return arguments
+            mended = rest if found else _LAST_COMMA.sub("}", _FENCED.sub(r"\1", rest))
+            return arguments if mended == rest else _single(mended)
         if isinstance(value, str) and value.startswith("{"):
             return _single(value)
         if value and rest[:end] not in found:
