@@ -13,8 +13,8 @@ import typer
 
 from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate, feedback, guidelines, serve, shell
+from chat_app.cli.command_errors import USAGE_ERROR, described, file_problem, ignore_late_replies
 from chat_app.cli.governance import audit, backup, users
-from chat_app.cli.usage_errors import USAGE_ERROR, described
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -64,12 +64,18 @@ def main() -> None:
     """Run the installed command."""
     gc.set_threshold(_ALLOCATIONS)
     os.umask(PRIVATE_UMASK)
+    ignore_late_replies()
     try:
         sys.exit(app(prog_name="asclepius", standalone_mode=False))
     except USAGE_ERROR as error:
         if line := described(error):
             shell.note(line)
         sys.exit(2)
+    except OSError as error:
+        if not (line := file_problem(error)):
+            raise
+        shell.note(line)
+        sys.exit(1)
     except typer.Abort:
         shell.note("asclepius: stopped.")
         sys.exit(1)

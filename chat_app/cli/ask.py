@@ -50,6 +50,8 @@ def ask(
     from chat_app.cli.ask_output import JsonLines, Plain, Sections
 
     text = sys.stdin.read() if question == "-" else question
+    if not text.strip():
+        shell.fail("The question is empty.")
     models = tuple(dict.fromkeys(model or ()))
     if session and len(models) > 1:
         raise typer.BadParameter("A comparison starts new conversations.", param_hint="--session")

@@ -165,7 +165,8 @@ async def _history(settings: Settings) -> Checked:
         async with asyncio.timeout(_SECONDS):
             problems = await schema_problems(engine)
     except DATABASE_ERRORS as error:
-        silent = f"The database does not answer ({failure_of(error)}): check DATABASE_URL and the server."
+        remedy = "DATABASE_URL and the server" if given else f"who may read and write {file}"
+        silent = f"The database does not answer ({failure_of(error)}): check {remedy}."
         problems = [DAMAGED.format(file=file) if given is None and is_damaged_file(error) else silent]
     finally:
         await engine.dispose()

@@ -86,7 +86,8 @@ async def show(name: str, json: shell.Json = False) -> None:
         sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym", "code"}]
         record = await content.drugs.record(sure[0].record.key) if sure else None
     if record is None:
-        shell.fail("No such medicine in the database; `asclepius drugs search` finds similar names.")
+        empty = not found.hits and found.note
+        shell.fail(empty or "No such medicine in the database; `asclepius drugs search` finds similar names.")
     if json:
         shell.print_json(record)
         return

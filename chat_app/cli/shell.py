@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, ParamSpec, Ty
 
 import typer
 
-from chat_app.errors import AsclepiusError, ConfigurationError
+from chat_app.errors import AsclepiusError, AuditUnavailable, ConfigurationError
 from chat_app.settings import Settings
 from tools.errors import ToolError
 
@@ -101,10 +101,17 @@ async def recorded(settings: Settings, action: AuditAction, detail: str) -> None
     """Record a command in the audit log, before it does anything. Raises ``AuditUnavailable``."""
     from chat_app.audit import open_audit_log
     from chat_app.data_protection import protect
+    from chat_app.database.database_engine import DATABASE_ERRORS, failure_of
 
     protect(settings.storage.data_dir)
-    async with open_audit_log(settings) as audit:
-        await audit.record(action, actor(), detail=detail)
+    try:
+        async with open_audit_log(settings) as audit:
+            await audit.record(action, actor(), detail=detail)
+    except DATABASE_ERRORS as error:
+        raise AuditUnavailable(
+            f"The audit log cannot be written ({failure_of(error)}), so nothing was done: check DATABASE_URL and "
+            "ASCLEPIUS_DATA_DIR."
+        ) from None
 
 
 def shell_user(settings: Settings) -> str:
@@ -179,7 +186,14 @@ async def opened_runtime() -> AsyncGenerator[Runtime, None]:
     prepare_page_root(loaded.storage.data_dir)
     from chat_app.interface.runtime import Runtime
 
-    runtime = Runtime(loaded, open_app)
+    def opening(settings: Settings, *, on_progress: Callable[[str], None]) -> AbstractAsyncContextManager[App]:
+        def tell(message: str) -> None:
+            note_if_terminal(message)
+            on_progress(message)
+
+        return open_app(settings, on_progress=tell)
+
+    runtime = Runtime(loaded, opening)
     async with runtime.running(log_failure=False):
         await runtime.ready()
         yield runtime

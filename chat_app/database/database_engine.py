@@ -45,6 +45,11 @@ _QUEUE_SECONDS: Final = 60.0
 _NO_FILES: Final = (None, "", ":memory:")
 _REFUSED_LOGINS: Final = ("28000", "28P01")
 _NO_DATABASE: Final = "3D000"
+_SQLITE_FAILURES: Final = {
+    "SQLITE_CANTOPEN": "its file cannot be opened",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "its file is read-only",
+}
 # An arbitrary number that nothing else in the database locks.
 _SETUP_LOCK: Final = 6_115_202_611
 
@@ -65,7 +70,10 @@ def is_damaged_file(error: Exception) -> bool:
 
 def failure_of(error: Exception) -> str:
     """Return why the database cannot be used, as far as it is known; never a part of the URL."""
-    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    given = getattr(error, "orig", None)
+    if (code := str(getattr(given, "sqlite_errorname", ""))) in _SQLITE_FAILURES:
+        return _SQLITE_FAILURES[code]
+    state = getattr(given, "sqlstate", None)
     if state in _REFUSED_LOGINS:
         return "it refused the user name or the password"
     if state == _NO_DATABASE:

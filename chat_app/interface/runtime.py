@@ -190,7 +190,7 @@ class Runtime:
                     file = configured_url(self.settings).database
                     raise ConfigurationError(DAMAGED.format(file=file)) from None
                 raise ConfigurationError(
-                    f"The history in {self.settings.storage.data_dir} cannot be written ({type(error).__name__}): free "
+                    f"The history in {self.settings.storage.data_dir} cannot be written ({failure_of(error)}): free "
                     "space, make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
                 ) from None
             if (failure := failure_of(error)) != self._history_failure:

@@ -72,7 +72,13 @@ class Settings:
                 "Set ASCLEPIUS_AUTH=password (and run `asclepius users add`), header or oidc, "
                 "or listen on 127.0.0.1."
             )
-        has_users = server.users is not None or (self.storage.data_dir / "users.json").is_file()
+        try:
+            has_users = server.users is not None or (self.storage.data_dir / "users.json").is_file()
+        except OSError as error:
+            raise ConfigurationError(
+                f"The data directory {self.storage.data_dir} cannot be read ({error.strerror}): make it accessible to "
+                "the user who runs Asclepius, or set ASCLEPIUS_DATA_DIR to another directory."
+            ) from None
         if server.auth == "password" and not has_users:
             raise ConfigurationError(
                 "ASCLEPIUS_AUTH=password needs users: run `asclepius users add NAME`, or set ASCLEPIUS_USERS."

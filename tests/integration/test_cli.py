@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import socket
 import sqlite3
+import subprocess
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 from chat_app.cli import shell
 from tests.support.certificates import server_certificate
 from tests.support.drugs import ndc_row, orange_book, write_ndc
-from tests.support.served import Served, asclepius, new_data, serve
+from tests.support.served import COMMAND, Served, asclepius, clean_environment, new_data, serve
 
 
 def events(output: str) -> list[dict[str, Any]]:
@@ -350,6 +353,36 @@ def test_a_file_without_users_is_a_warning_of_doctor_and_of_the_app(tmp_path: Pa
         "warn accounts    Nobody can sign in"
         in asclepius("doctor", data_dir=data_dir, ASCLEPIUS_AUTH="password").stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ask", " "), "The question is empty."),
+        (("feedback", "list"), "The history cannot be read (its file cannot be opened): check"),
+        (
+            ("drugs", "clear", "--yes"),
+            "The audit log cannot be written (its file cannot be opened), so nothing was done",
+        ),
+        (("backup", "nowhere/backup.zip"), "nowhere is no directory: create it, or name another place for the backup."),
+        (("drugs", "show", "metformin"), "The drug database holds no records yet: import drug data first."),
+    ],
+)
+def test_what_a_command_cannot_use_is_named_in_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "data" / "history.sqlite3").mkdir(parents=True)
+    done = asclepius(*arguments, data_dir=tmp_path / "data")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert said in done.stderr
+
+
+def test_a_terminal_sees_the_services_start(tmp_path: Path) -> None:
+    terminal, side = pty.openpty()
+    command = [COMMAND, "users", "logout", "ana"]
+    environment = clean_environment(tmp_path / "data", ASCLEPIUS_LOAD_DEMO="false")
+    subprocess.run(command, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=side, check=True)
+    os.close(side)
+    assert b"The session store (Redis) is up." in os.read(terminal, 4_096)
+    os.close(terminal)
 
 
 def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 
+from chat_app.cli.command_errors import file_problem
 from chat_app.errors import ConfigurationError
+from chat_app.interface.security.accounts import accounts_at
 from chat_app.offline.__main__ import main
 from chat_app.settings import SECTIONS, Settings, variable_name
 from tests.support.certificates import server_certificate
@@ -123,6 +127,33 @@ def test_a_port_that_does_not_exist_is_refused_in_one_line(
         Settings()
     assert main(["--port", "99999"]) == 2
     assert capsys.readouterr().err == "--port must be less than or equal to 65535.\n"
+
+
+def test_a_data_directory_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = PermissionError(errno.EACCES, "Permission denied", "secret")
+    settings = Settings(storage={"data_dir": tmp_path})
+    monkeypatch.setattr(Path, "is_file", Mock(side_effect=refused))
+    with pytest.raises(
+        ConfigurationError, match=rf"{tmp_path} cannot be read \(Permission denied\): make it accessible"
+    ):
+        settings.check()
+    monkeypatch.setattr(Path, "stat", Mock(side_effect=refused))
+    with pytest.raises(ConfigurationError, match=r"users.json cannot be read \(Permission denied\)"):
+        accounts_at(tmp_path).read()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EACCES, "No", "/x"), "asclepius: /x cannot be used (No): make it accessible to the user"),
+        (OSError(errno.ENOSPC, "Full"), "asclepius: A file cannot be written (Full): free space there."),
+        (OSError(errno.ENOENT, "Gone", "/x"), "asclepius: /x cannot be used (Gone): check the path."),
+        (OSError("not about a file"), ""),
+    ],
+)
+def test_a_file_that_a_command_cannot_use_is_named_with_what_to_do(error: OSError, said: str) -> None:
+    assert file_problem(error).startswith(said)
+    assert bool(file_problem(error)) is bool(said)
 
 
 def test_password_login_without_users_is_refused() -> None:

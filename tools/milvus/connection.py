@@ -125,6 +125,10 @@ class MilvusConnection:
                 f"The {self._contents} cannot be reached: Milvus does not answer. Check that it runs and that "
                 "MILVUS_URI is right, or run `asclepius doctor`."
             )
+        if "no space left" in lower:
+            return ServerFailed(
+                f"The {self._contents} cannot be used: Milvus's disk is full. Free space, then try again."
+            )
         if any(word in lower for word in ("dimension", "schema", "field")):
             return index_mismatch(self._contents)
         said = f": {' '.join(text.split())[:200]}" if explain else ""

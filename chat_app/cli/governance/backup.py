@@ -39,16 +39,21 @@ async def backup(file: File) -> None:
     data_dir = settings.storage.data_dir
     if not data_dir.is_dir():
         raise ConfigurationError(f"There is nothing to back up in {data_dir}: set ASCLEPIUS_DATA_DIR.")
-    with tempfile.TemporaryDirectory(prefix="asclepius-backup-", dir=file.absolute().parent) as folder:
+    place = file.absolute().parent
+    if not place.is_dir():
+        raise ConfigurationError(f"{place} is no directory: create it, or name another place for the backup.")
+    with tempfile.TemporaryDirectory(prefix="asclepius-backup-", dir=place) as folder:
         copy = Path(folder) / "content"
         copy.mkdir()
-        async with embedded_services(settings) as services:
+        async with embedded_services(settings, on_progress=shell.note_if_terminal) as services:
             await shell.recorded(settings, "backup", str(file))
+            shell.note_if_terminal("Copying the data directory ...")
             if settings.storage.redis_url is None:
                 await dump(services.urls.redis_url, copy / _REDIS)
             _copy_files(data_dir, copy / "data")
         manifest = {"version": __version__, "not_included": _external(settings)}
         (copy / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        shell.note_if_terminal("Packing the copy ...")
         _pack(copy, file)
     typer.echo(f"Wrote {file} ({file.stat().st_size / 1e6:,.1f} MB).")
     _tell_external(manifest)
@@ -67,6 +72,7 @@ async def restore(file: File) -> None:
         )
     data_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".asclepius-restore-", dir=data_dir.parent) as folder:
+        shell.note_if_terminal("Unpacking the backup ...")
         try:
             shutil.unpack_archive(file, folder, "zip")
             manifest: dict[str, Any] = json.loads((Path(folder) / _MANIFEST).read_text(encoding="utf-8"))
@@ -76,7 +82,7 @@ async def restore(file: File) -> None:
         (Path(folder) / "data").rename(data_dir)
         data_dir.chmod(0o700)
         keys = Path(folder) / _REDIS
-        async with embedded_services(settings) as services:
+        async with embedded_services(settings, on_progress=shell.note_if_terminal) as services:
             if settings.storage.redis_url is None and keys.exists():
                 await load(services.urls.redis_url, keys)
             await shell.recorded(settings, "restore", str(file))

@@ -93,19 +93,17 @@ class FollowedFile(Generic[M]):
         """Return the content; an absent file is empty. Raises ``ConfigurationError`` for one that cannot be read."""
         try:
             found = self.path.stat()
+            seen = (found.st_mtime_ns, found.st_ino)
+            if seen != self._seen:
+                self._value, self._seen = self._kind.model_validate_json(self.path.read_bytes()), seen
         except (FileNotFoundError, NotADirectoryError):
             self._seen, self._value = None, self._kind()
-            return self._value
-        seen = (found.st_mtime_ns, found.st_ino)
-        if seen != self._seen:
-            try:
-                self._value, self._seen = self._kind.model_validate_json(self.path.read_bytes()), seen
-            except ValidationError:
-                raise ConfigurationError(f"{self.path} is damaged: restore it from a backup, or remove it.") from None
-            except OSError as error:
-                raise ConfigurationError(
-                    f"{self.path} cannot be read ({error.strerror}): make it readable for the user who runs Asclepius."
-                ) from None
+        except ValidationError:
+            raise ConfigurationError(f"{self.path} is damaged: restore it from a backup, or remove it.") from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.path} cannot be read ({error.strerror}): make it readable for the user who runs Asclepius."
+            ) from None
         return self._value
 
     def current(self) -> M:
