@@ -57,6 +57,9 @@ class AuditLog:
     failures = 0
     """Entries of this process that could not be written, or not to every sink."""
 
+    async def check(self) -> None:
+        """Raise ``AuditUnavailable`` if the latest action was refused, within the last minute."""
+
     async def record(self, action: AuditAction, actor: str, **details: Unpack[AuditDetails]) -> None:
         """Append one entry with the time and ``client_address``; ``actor`` is the user, or ``system``.
 

@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ logger = logging.getLogger(__name__)
 _LOCK: Final = 6_115_202_612
 _SECONDS: Final = 3.0
 _LONGEST: Final = 2_000
+_REFUSED_SECONDS: Final = 60.0
 _UNWRITTEN: Final = (
     "The audit log cannot be written, so the action was refused: check the database, the disk, the data directory, and "
     "ASCLEPIUS_AUDIT_FILE and ASCLEPIUS_AUDIT_SYSLOG if they are set."
@@ -111,6 +113,13 @@ class DatabaseAuditLog(AuditLog):
 
     def __post_init__(self) -> None:
         self._entries: Batches[AuditEntry, None] = Batches(self._write)
+        self._refused_until = 0.0
+        """Until when, on the monotonic clock, ``check`` reports an action that was refused."""
+
+    async def check(self) -> None:
+        """See ``AuditLog``. Later the next action is let try: nothing else tells that the log can be written again."""
+        if time.monotonic() < self._refused_until:
+            raise AuditUnavailable(_UNWRITTEN)
 
     async def record(self, action: AuditAction, actor: str, **details: Unpack[AuditDetails]) -> None:
         """Append one entry; see ``AuditLog``."""
@@ -127,7 +136,9 @@ class DatabaseAuditLog(AuditLog):
             self.failures += 1
             logger.error("The audit log could not be written: %s", type(error).__name__)  # noqa: TRY400
             if self.required:
+                self._refused_until = time.monotonic() + _REFUSED_SECONDS
                 raise AuditUnavailable(_UNWRITTEN) from None
+        self._refused_until = 0.0
 
     async def catch_up(self) -> None:
         """Move entries that waited for the database into the table. Raises ``OSError``."""

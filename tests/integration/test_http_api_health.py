@@ -6,8 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import text
 
+from chat_app.errors import AuditUnavailable
 from chat_app.sessions.redis_store import RedisSessionStore
 from tests.support.api_server import api
 from tests.support.engine import adapter
@@ -71,6 +73,21 @@ async def test_a_damaged_file_of_users_is_a_reason_without_its_path(tmp_path: Pa
         assert "Nobody can sign in" in found["accounts"]["reason"]
         assert str(tmp_path) not in str(found)
         (data_dir / "users.json").write_text('{"users": {}}')
+        assert (await parts(running))[0] == 200
+
+
+async def test_an_audit_log_for_which_actions_are_refused_is_a_reason_until_one_is_recorded(tmp_path: Path) -> None:
+    (data_dir := tmp_path / "data").mkdir()
+    governance = {"audit_file": str(data_dir / "folder" / "audit.jsonl")}
+    async with api(None, data_dir, governance=governance) as running:
+        assert (await parts(running))[0] == 200
+        with pytest.raises(AuditUnavailable):
+            await running.runtime.audit.record("question", "ana")
+        status, found = await parts(running)
+        assert (status, found["audit"]["ready"]) == (503, False)
+        assert "The audit log cannot be written" in found["audit"]["reason"]
+        (data_dir / "folder").mkdir()
+        await running.runtime.audit.record("question", "ana")
         assert (await parts(running))[0] == 200
 
 

@@ -99,6 +99,7 @@ async def _parts(runtime: Runtime) -> dict[str, dict[str, Any]]:
         "sessions": app.sessions.ping(),
         "history": schema_problems(runtime.history.engine),
         "accounts": runtime.identity.check(),
+        "audit": runtime.audit.check(),
     }
     if runtime.silent_workers is not None:
         checks["workers"] = runtime.silent_workers()
