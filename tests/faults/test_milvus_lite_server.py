@@ -127,14 +127,25 @@ def test_a_server_that_does_not_answer_in_time_is_a_tool_error(connection: Milvu
     server.resume()
 
 
-def test_a_failure_that_names_a_system_error_is_the_servers(milvus_uri: str) -> None:
-    """A file of the server's gave no data; pymilvus and the network are fine."""
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("read error in vector.hnsw.idx: 0 != 4 (Resource temporarily unavailable)", "Milvus error 1"),
+        (
+            "[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device",
+            "disk is full. Free space",
+        ),
+    ],
+    ids=["no data", "full disk"],
+)
+def test_a_failure_that_names_a_system_error_is_the_servers(milvus_uri: str, message: str, said: str) -> None:
+    """A file of the server's could not be read or written; pymilvus and the network are fine."""
 
     def fail(client: object) -> None:
-        raise MilvusException(1, "read error in vector.hnsw.idx: 0 != 4 (Resource temporarily unavailable)")
+        raise MilvusException(1, message)
 
     with (
         closing(MilvusConnection(milvus_uri, contents="guideline index")) as connection,
-        pytest.raises(ServerFailed, match="Milvus error 1"),
+        pytest.raises(ServerFailed, match=said),
     ):
         connection.call(fail)
