@@ -13,6 +13,7 @@ from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import ANSWERS_FROM, Selection, select
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
+from tools.drug_database.names.not_taken import without_excluded
 from tools.language.question_words import disease_in
 from tools.language.vocabulary.common_words import Language
 
@@ -59,7 +60,7 @@ def _indicated(asked: Question, evidence: Evidence, language: Language, *, banne
         for section in label_passages(record, language)
         if (not banned if section.part == "indications" else record.matched == "class")
     ]
-    disease = read_question(disease_in(asked.text), evidence.terms)
+    disease = read_question(disease_in(without_excluded(asked.text)), evidence.terms)
     found = select(disease, sections)
     telling = max(range(len(disease.forms)), key=lambda place: disease.weights[place] or 0.0, default=-1)
     # An indication without an age is one for a patient of any age, but for children labels say it.

@@ -248,9 +248,9 @@ def _is_avoided(question: Question, unit: Unit) -> bool:
 
 def is_on_present(question: Question, unit: Unit) -> bool:
     """Return whether a unit names only medicines that the patient takes, if another is asked for, or cannot have."""
-    known = frozenset[str]().union(*question.present)
-    if unit.cells and any(name <= term_set(unit.cells[0]) for name in question.present):
+    if unit.cells and _named(question.excluded, unit.cells[0]):
         return True
+    known = frozenset[str]().union(*question.present, *question.excluded)
     words = unit.text.split()
     others = [word for word in words if not term_set(word) & known]
     return len(others) < len(words) and not label_terms().names_any(" ".join(others))

@@ -65,6 +65,8 @@ class Question:
     """For each stem the related words and phrases that contain it, each with the term to which it is related."""
     present: tuple[frozenset[str], ...] = ()
     """What the patient is allergic to; if ``asks_another``, the patient's medicines and their classes."""
+    excluded: tuple[frozenset[str], ...] = ()
+    """The medicines other than which one is asked for, with the members of classes."""
     asks_another: bool = False
     """Whether another medicine than the patient's is asked for, which then are no ``subjects``."""
     asked: str = ""

@@ -146,7 +146,7 @@ def read_question(
 
     names = tuple(name for name in names if name not in without)
     another = asks_for_another(newest or text) if names else bool(without)
-    named, present = ((), (*names, *without)) if another else (names, (*beside, *without))
+    named, present = ((), names) if another else (names, beside)
     unknown = places(_named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
@@ -163,6 +163,7 @@ def read_question(
         subjects=named,
         medicines=() if another else _stems_of(medicines),
         present=present,
+        excluded=without,
         asks_another=another,
         unknown=unknown,
         sections=_sections_in(text, asked, newest, frozenset[str]().union(*named)),
