@@ -103,8 +103,8 @@ def test_a_second_line_is_no_alternative_of_anything() -> None:
 @pytest.mark.parametrize(
     ("german", "english"),
     [
-        ("screenen", ["screen"]), ("boostern", ["booster"]), ("bridgt", ["bridge"]), ("getapert", ["taper"]),
-        ("warten", []), ("raten", []), ("gebt", []),
+        ("screenen", ["screen"]), ("boostern", ["booster"]), ("gebridgt", ["bridge"]), ("getapert", ["taper"]),
+        ("warten", []), ("clont", []), ("raten", []), ("gebt", []),
     ],
 )  # fmt: skip
 def test_a_german_form_of_an_english_verb_means_it_and_a_german_verb_does_not(german: str, english: list[str]) -> None:

@@ -36,8 +36,8 @@ _FINDING: Final = re.compile(
     r"|emesis|ism)s?"
 )
 
-_LOAN_VERB: Final = re.compile(r"(?:ge(?=\w+t$))?(?P<base>\w{4,}?)(?P<ending>e?[nt])")
-"""A German form of a verb whose English base may end in ``e``: "screenen", "boostern", "gebridgt"."""
+_LOAN_VERB: Final = re.compile(r"(?P<infinitive>\w{4,}(?=en)|\w{2,}er(?=n))e?n|ge(?P<participle>\w{4,}?)e?t")
+"""An infinitive or participle of a verb whose English form may end in ``e``: "screenen", "boostern", "gebridgt"."""
 
 
 class Translation(NamedTuple):
@@ -87,13 +87,21 @@ def translations(words: Sequence[str], language: Language) -> Iterator[Translati
 
 
 def _meant_in_german(word: str) -> tuple[str, ...]:
-    """Return what the parts of a compound mean, or the English verb of which ``word`` is a German form: "gescreent"."""
-    parts = tuple(term for part in compound_parts(without_accents(word)) for term in _meant([part], "de"))
-    form = None if parts or word in ranks("de") else _LOAN_VERB.fullmatch(word)
-    if form is None:
-        return parts
-    bases = (form["base"] + ending for ending in (form["ending"][:1], "e", ""))
-    return next(((base,) for base in bases if is_english(base)), ())
+    return _meant_by_parts(word) or _english_verb(word)
+
+
+def _meant_by_parts(word: str) -> tuple[str, ...]:
+    return tuple(term for part in compound_parts(without_accents(word)) for term in _meant([part], "de"))
+
+
+def _english_verb(word: str) -> tuple[str, ...]:
+    """Return the English verb of which ``word`` is a German form, such as "gescreent"; empty if it is none.
+
+    It does not make ``word`` a known one: some brands look like such forms.
+    """
+    form = None if word in ranks("de") else _LOAN_VERB.fullmatch(word)
+    base = form and (form["infinitive"] or form["participle"])
+    return next(((verb,) for verb in (base, f"{base}e") if is_english(verb)), ()) if base else ()
 
 
 def is_known_word(word: str) -> bool:
@@ -102,11 +110,11 @@ def is_known_word(word: str) -> bool:
 
 
 def is_listed_word(word: str) -> bool:
-    """Return whether ``word`` is a known word, and not only a form or compound of German words."""
+    """Return whether ``word`` is a known word, and not only a form of another one or a compound of German words."""
     return (
         ends_sentences(word)
-        or bool(abbreviation_meanings(word))
-        or any(next(translations([word], language), None) is not None for language in LANGUAGES)
+        or bool(abbreviation_meanings(word) or _meant_by_parts(word))
+        or any(_meant([word], language) for language in LANGUAGES)
     )
 
 
