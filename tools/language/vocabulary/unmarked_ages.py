@@ -24,10 +24,10 @@ _DECADE: Final = re.compile(
     rf"|\b(?P<name>(?:{_WORDS})(?<=genarian))s?\b"
 )
 _ITEM: Final = re.compile(
-    r"(?:^|[,;\n]|\b(?P<at>at|mit)\b|(?P<stop>\.)(?=\s)) *(?P<number>1[89]|[2-9]\d|10[0-5]) *"
+    r"(?:^|[,;\n]|(?P<stop>\.)(?=\s)) *(?P<number>1[89]|[2-9]\d|10[0-5]) *"
     r"(?=[,;)?!\n]|\.?$|\.\s(?! *(?:ssw\b|\w*(?:tag|woche|monat|jahr))))"
 )
-"""A number of two or three digits, in the range of adults' ages, that is all of a part of the text or after "at"."""
+"""A number of two or three digits, in the range of adults' ages, that is all of a part of the text."""
 _NUMBER_BEFORE: Final = re.compile(r"\d\W*(?:(?:or|and|to|then|oder|und|dann|bis|bzw)\b\W*)?$")
 _NUMBER_AFTER: Final = re.compile(r"\W*(?:(?:or|then|to|oder|dann|bis) )?\d+(?:\.\d+)?\W*(?:[,;)?]|$)")
 _LAST_WORD: Final = re.compile(r"([^\W\d_]+)\W*$")
@@ -82,14 +82,13 @@ def unmarked_ages(folded: str) -> Iterator[UnmarkedAge]:
 def _is_age(text: str, match: re.Match[str]) -> bool:
     """Return whether the number can be no dose, result or member of a list of numbers.
 
-    After a name, which is no ordinary word, a multiple of 5 and any number behind "at" may be a dose. So may a multiple
-    of 5 after a sentence, or at the start of a reply.
+    A multiple of 5 may be a dose after a name, which is no ordinary word, after a sentence, or at the start of a reply.
     """
     before, after = text[: match.start()], text[match.end() :]
     last, first = _LAST_WORD.search(before), _FIRST_WORD.match(after)
     if not (last or first) or _NUMBER_BEFORE.search(before) or _NUMBER_AFTER.match(after):
         return False
-    if int(match["number"]) % _STEP and not match["at"]:
+    if int(match["number"]) % _STEP:
         return not (last and _MEASURES.fullmatch(last[1]))
     if last is None:
         return first is not None and not any(is_function_word(first[1], language) for language in LANGUAGES)
