@@ -1,4 +1,4 @@
-"""Describes wrong usage of the command, and files that it cannot use, in one line: what is wrong, and what to do."""
+"""Error messages of the command, one line each: for wrong usage, and for files that it cannot use."""
 
 import errno
 import threading

@@ -139,7 +139,7 @@ def read_question(
     names, later = _stems_of(subjects), bool(newest) and not label_terms().names_any(newest)
     beside, without = _allergens_beside(text, names, told=later), _with_members(excluded(newest or text))
     stems = _without_allergy(stems, text, newest) if beside and later else stems
-    stems = _without_exceptions(stems, newest or text) if without else stems
+    stems = _without_exceptions(stems, newest or text)
 
     def places(chosen: Container[str]) -> frozenset[int]:
         return frozenset(place for place, stem in enumerate(stems) if stem in chosen)

@@ -21,11 +21,10 @@ class ProductGroup:
         self.brands = list(dict.fromkeys(one.brand_name for one in products if one.brand_name))
         self.labelers = list(dict.fromkeys(labeler for one in products for labeler in one.labelers))
 
-    def adds_to(self, marketed: "ProductGroup") -> bool:
-        """Leave out what is marketed in this form; return whether a strength or brand is left."""
+    def leave_out(self, marketed: "ProductGroup") -> None:
+        """Remove the strengths and brands that ``marketed`` has, too."""
         self.strengths = [one for one in self.strengths if one not in marketed.strengths]
         self.brands = [one for one in self.brands if one not in marketed.brands]
-        return bool(self.strengths or self.brands)
 
     def data(self) -> dict[str, JsonValue]:
         """Return the group as JSON data."""
@@ -52,18 +51,23 @@ class ProductGroup:
 
 
 def grouped(products: Iterable[Product]) -> list[ProductGroup]:
-    """Group products by form and route; discontinued ones follow, with what is not marketed in the same form."""
+    """Group products by form and route, marketed ones first.
+
+    A group of discontinued ones has only the strengths and brands that are not marketed in the same form.
+    """
     groups: dict[tuple[str, tuple[str, ...], bool], list[Product]] = {}
     for product in products:
         key = (fold_name(product.dosage_form), product.routes, product.discontinued)
         groups.setdefault(key, []).append(product)
     found = {key: ProductGroup(members) for key, members in groups.items()}
-    marketed = [group for group in found.values() if not group.discontinued]
+    shown = [group for group in found.values() if not group.discontinued]
     for (form, routes, discontinued), group in found.items():
-        beside = found.get((form, routes, False))
-        if discontinued and (beside is None or group.adds_to(beside)):
-            marketed.append(group)
-    return marketed
+        marketed = found.get((form, routes, False)) if discontinued else None
+        if marketed is not None:
+            group.leave_out(marketed)
+        if discontinued and (marketed is None or group.strengths or group.brands):
+            shown.append(group)
+    return shown
 
 
 def listed(names: Sequence[str]) -> str:
