@@ -19,8 +19,9 @@ from chat_app.offline.planning.medicines_before import replaced_medicines
 from chat_app.offline.planning.prior_turns import since_last_subject, standalone
 from chat_app.offline.planning.readings import chosen_reading, goes_on, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
+from chat_app.offline.reading.cases import case_in
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
-from chat_app.offline.reading.evidence import EvidencePassage
+from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
@@ -44,12 +45,14 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield Answer(phrases.said(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY, language))
         return
     current = turns[-1]
+    case = case_in(current.question)
+    newest = case.question if case else current.question
     earlier = [turn.question for turn in reversed(turns[:-1])]
     readings = standalone(turns, [function.name for function in prompt.functions])
     tried = tried_readings(readings, current.outputs)
     computed, alone = calculations(prompt.functions, turns)
     unfinished = not prompt.parallel and _calls(tried[-1][:1], [], prompt, turns, [], alone=alone)
-    question, outputs = tried[-1] if alone or unfinished else chosen_reading(current.question, readings, tried)
+    question, outputs = tried[-1] if alone or unfinished else chosen_reading(newest, readings, tried)
     courtesy = "" if current.outputs else small_talk(current.question)
     # The first reading is searched for alone, since it mostly suffices; the others together, since steps are limited.
     asked = readings[1:] if question in readings[1:] and not outputs else (question,)
@@ -69,14 +72,21 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
             found = await search(prompt.file_search, [reading])
             yield Searched(tuple(found))
             question, evidence = reading, gather(outputs, found, searched=True)
-            if goes_on(question, evidence, newest=current.question):
+            if goes_on(question, evidence, newest=newest):
                 break
-        yield compose(question, evidence, newest=current.question, earlier=earlier)
+        yield _composed(question, evidence, newest, earlier)
     elif current.outputs:
         yield Thought(phrases.said(phrases.CHOOSING, language))
-        yield compose(question, gather(outputs), newest=current.question, earlier=earlier)
+        yield _composed(question, gather(outputs), newest, earlier)
     else:
         yield _without_sources(turns, current, language)
+
+
+def _composed(question: str, evidence: Evidence, newest: str, earlier: Sequence[str]) -> Answer:
+    """Return the answer to ``question``, which may be a case, or be completed from one by the ``newest`` words."""
+    case = case_in(question)
+    asked = case.question if case and not evidence.names_in(newest) else newest
+    return compose(question, evidence, newest=asked, earlier=earlier, in_case=case is not None)
 
 
 def _calls(

@@ -512,8 +512,8 @@ def test_a_number_alone_is_the_only_input_that_is_missing(question: str, name: s
 
 @pytest.mark.parametrize(
     "question",
-    ["CURB-65 3, RR 32, BP 85/55, confused, urea 9", "eGFR 45, female, creatinine 120 µmol/l", "BMI 32, 96 kg, dose?",
-     "CHA2DS2-VASc 2 male, anticoagulate?"],
+    ["CURB-65 3, RR 32, BP 85/55, confused, urea 9", "45 y, female, eGFR >90", "BMI 32, 96 kg, dose?",
+     "eGFR 45, female, creatinine 120 µmol/l", "CHA2DS2-VASc 2 male, anticoagulate?"],
 )  # fmt: skip
 def test_a_number_after_the_name_that_may_be_the_result_is_no_input(question: str) -> None:
     assert read(Exchange(question)) == []

@@ -9,7 +9,7 @@ from tools.language.folding import without_accents
 from tools.language.measurement_units import UNITS
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.terms import Weight, terms
-from tools.language.vocabulary.common_words import ranks, rareness
+from tools.language.vocabulary.common_words import EVERYDAY, ranks, rareness
 from tools.language.vocabulary.text_language import language_of, with_spanish_and
 from tools.language.word_lists import word_list
 
@@ -43,8 +43,6 @@ _LETTERS = re.compile(
 """Letters of an abbreviation with full stops ("i.v.") or a unit ("2 h"): no words, though table cells may have them."""
 _FUNCTION_WORDS = 300
 """Number of the most frequent German or Spanish words, which are only searched for by their translation."""
-_EVERYDAY_WORDS = 1_500
-"""Number of the most frequent words that count as question words."""
 
 PERIOD: Final = (
     r"(?:min(?:ute)?s?|minuten?|minutos|hours?|hrs?|stunden?|std|horas|days?|nights?|tagen?|d[íi]as|weeks?"
@@ -103,7 +101,7 @@ def _frequent(expansion: QueryExpansion, most: int) -> frozenset[str]:
 def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansion: QueryExpansion) -> list[str]:
     """Return the question's terms without "first-line", and without question words that no passage has."""
     held = {term for passage in passages for term in passage}
-    asking = ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
+    asking = ASKING.union(terms(" ".join(_frequent(expansion, EVERYDAY))))
     asking = asking.union(*(terms(one.asked) for one in expansion.expansions if _only_asks(one)))
     first_line = _first_line(question)
     return [
@@ -132,7 +130,7 @@ def everyday_terms(question: str) -> frozenset[str]:
     """Return the terms of ``question`` whose words are among the most frequent of its language."""
     known = ranks(language_of(question))
     everyday = (word for word in re.findall(r"[^\W_]+", question.lower()) if word in known)
-    return frozenset(term for word in everyday if known[word] <= _EVERYDAY_WORDS for term in terms(word.casefold()))
+    return frozenset(term for word in everyday if known[word] <= EVERYDAY for term in terms(word.casefold()))
 
 
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:

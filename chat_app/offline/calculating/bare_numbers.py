@@ -3,12 +3,13 @@
 import re
 from typing import Final
 
-from chat_app.offline.calculating.calculator_reading import Span, StatedInputs
+from chat_app.offline.calculating.calculator_reading import TO_VALUE, Span, StatedInputs
 from chat_app.offline.calculating.measurements import AFTER_OTHER, NUMBER, has_no_topic
 from chat_app.offline.wire.errors import Json
 
 _ADULT: Final = range(18, 121)
 _BARE: Final = re.compile(rf"{NUMBER}(?![\w/%]|\.\d)")
+_TO_RESULT: Final = re.compile(rf"{TO_VALUE}(?: ?[:=,])* ?")
 _WORD_BEFORE: Final = re.compile(r"([\w-]+) ?$")
 
 
@@ -26,7 +27,7 @@ def read_bare_number(reading: StatedInputs, text: str) -> None:
         return
     (name,), (match,) = missing, bare
     is_age = "years" in units[name]
-    follows_name = any(not text[end : match.start()].strip(" :,=") for _, end in mentions if end <= match.start())
+    follows_name = any(_TO_RESULT.fullmatch(text, end, match.start()) for _, end in mentions if end <= match.start())
     if (is_age and int(float(match[0])) not in _ADULT) or (follows_name and not (is_age and calculator.criteria)):
         return
     value: Json = {"value": float(match[0]), "unit": "years" if is_age else None}

@@ -16,6 +16,7 @@ from chat_app.offline.calculating.calculator_reading import DeclaredCalculator, 
 from chat_app.offline.calculating.findings import ASKS
 from chat_app.offline.calculating.item_lists import alters_list, changed_lists
 from chat_app.offline.calculating.measurements import is_quantity, is_similar, lone_value, plain
+from chat_app.offline.reading.cases import case_in
 from chat_app.offline.reading.dialogue import Exchange, decoded, fields_of
 from chat_app.offline.wire.errors import Json
 from chat_app.offline.wire.model import Call
@@ -48,8 +49,8 @@ def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange])
 def _chosen(
     calculators: Sequence[DeclaredCalculator], turns: Sequence[Exchange], text: str
 ) -> tuple[list[StatedInputs], bool]:
-    followed = _follow_up(calculators, turns, text)
-    named = _named(calculators, text)
+    followed, case = _follow_up(calculators, turns, text), case_in(turns[-1].question)
+    named = _named(calculators, plain(case.question) if case else text)
     if named and not (followed and followed.calculator in named and alters_list(followed, text)):
         readings = [calculator.read(text) for calculator in named]
         for reading in readings:
@@ -59,6 +60,8 @@ def _chosen(
         return best, bool(best) and all(reading.alone(text) for reading in best)
     if followed:
         return [followed], not followed.names_medicine(text)
+    if case:
+        return [], False
     unnamed = [calculator.read(text) for calculator in calculators]
     whole = [reading for reading in unnamed if reading.is_all(text)]
     if len(whole) == 1:

@@ -19,15 +19,19 @@ from tools.language.vocabulary.common_words import Language
 
 
 def read_asked(
-    question: str, evidence: Evidence, newest: str, language: Language = "en"
+    question: str, evidence: Evidence, newest: str, language: Language = "en", *, in_case: bool = False
 ) -> tuple[Question, list[EvidencePassage]]:
     """Return the question as the searches read it, and the labels of the medicines that it names.
 
-    Labels list the classes of medicines that are not loaded, too.
+    Labels list the classes of medicines that are not loaded, too. Medicines that only the description of a case names
+    are no subject of the question.
     """
+    if in_case and not evidence.names_in(newest):
+        asked = read_question(question, evidence.terms, newest=newest, in_case=True)
+        return asked, [passage for record in evidence.named for passage in label_passages(record, language)]
     known = label_terms()
     listed = ((name, group) for name in known.members_in(question) for group in known.own_groups(name))
-    parties = list(dict.fromkeys(name for pair in evidence.pairs for name in pair.names))
+    parties = list(dict.fromkeys(name for pair in evidence.pairs if not in_case for name in pair.names))
     groups = [group for name in parties for group in known.group_named(name)]
     asked = read_question(
         question,
@@ -37,6 +41,7 @@ def read_asked(
         medicines=evidence.medicines,
         classes=[*evidence.classes, *listed],
         notes=[lookup.absent for lookup in evidence.lookups],
+        in_case=in_case,
     )
     named = () if asked.asks_another and evidence.passages else evidence.named
     return asked, [passage for record in named for passage in label_passages(record, language)]

@@ -15,13 +15,15 @@ from typing import Final
 from chat_app.offline.composition.alternatives import alternatives, names_in, tells_together
 from chat_app.offline.extraction.answer_kinds import STOPPED
 from chat_app.offline.extraction.candidates import names_others
-from chat_app.offline.extraction.drug_parts import HARMS
+from chat_app.offline.extraction.drug_parts import HARMS, asked_sections
 from chat_app.offline.extraction.question import Question
+from chat_app.offline.extraction.question_reading import asks_for_another
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import Selection, holds_circumstances
 from chat_app.offline.reading.evidence import CONTRAINDICATED, Evidence, Pair
 from tools.drug_database.labels.combination_wording import is_together
 from tools.drug_database.names.query_words import JOINING, parse_query
+from tools.language.question_words import ASKING, everyday_terms
 from tools.language.quotable_units import Unit, term_set
 
 WAIT: Final = re.compile(
@@ -39,6 +41,8 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
         return False
     if _asks_pair_alone(question, evidence):
         return True
+    if question.is_of_case and not asks_on_all(question.text) and (_asks_more(question) or not question.medicines):
+        return False
     said = [record for pair in evidence.pairs for record in pair.said if record.severity]
     apart = alternatives(question, evidence)
     if all(pair in apart for pair in evidence.pairs):
@@ -58,6 +62,14 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool, 
     if _asks_changed_dose(question, evidence):
         return True
     return not (others and answered) if said else not (others or answered)
+
+
+def asks_on_all(question: str) -> bool:
+    """Return whether ``question``, asked of a described patient, is on all medicines together: "is that safe?"."""
+    if parse_query(question).asks_together or "interactions" in asked_sections(question):
+        return True
+    own = term_set(question) - everyday_terms(question) - ASKING
+    return not (own or asks_for_another(question) or asked_sections(question) - HARMS)
 
 
 def _asks_pair_alone(question: Question, evidence: Evidence) -> bool:

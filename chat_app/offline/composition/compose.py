@@ -12,7 +12,7 @@ from typing import Final
 
 from chat_app.offline import phrases
 from chat_app.offline.composition.answer_checks import read_asked
-from chat_app.offline.composition.asked_of_pairs import asks_combination, of_follow_up, told_beside
+from chat_app.offline.composition.asked_of_pairs import asks_combination, asks_on_all, of_follow_up, told_beside
 from chat_app.offline.composition.catalogue import add_catalogue
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.composition.indications import selected
@@ -49,38 +49,43 @@ _MOST_BESIDE: Final = 2
 """The closest sentences of guidelines below what labels say of a pair, which may not be what was asked."""
 
 
-def compose(question: str, evidence: Evidence, *, newest: str = "", earlier: Sequence[str] = ()) -> Answer:
+def compose(
+    question: str, evidence: Evidence, *, newest: str = "", earlier: Sequence[str] = (), in_case: bool = False
+) -> Answer:
     """Return the answer to ``question``; ``newest`` are the user's last words, of which it was made.
 
     It is in the language of the ``newest`` words; if they do not show it, in that of the ``earlier`` questions, the
-    last first.
+    last first. ``in_case`` tells whether the question describes a patient, of whom the ``newest`` words ask.
     """
     draft = Draft(language_of(newest or question, *earlier))
     if evidence.catalogue:
         add_catalogue(draft, question, evidence.catalogue)
         return Answer(draft.text)
-    evidence = evidence.of_the_question() if newest and newest != question else evidence
+    if in_case and not asks_on_all(newest):
+        evidence = evidence.of_case(newest)
+    elif newest and newest != question and not in_case:
+        evidence = evidence.of_the_question()
     question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
     offer_names(draft, evidence)
     offers = bool(draft.text)
-    asked, labels = read_asked(question, evidence, newest, draft.language)
+    asked, labels = read_asked(question, evidence, newest, draft.language, in_case=in_case)
     selection = selected(asked, labels, evidence, draft.language)
     if unclear := not selection.answers:
         say_not_loaded(draft, evidence)
-        say_no_calculator(draft, question, evidence)
+        say_no_calculator(draft, asked.text, evidence)
         say_absent_word(draft, newest or question, evidence)
     selection, of_pairs, added = of_follow_up(asked, selection, evidence, newest)
     of_pairs = newest_first(asked, of_pairs)
     say_discontinued(draft, evidence)
     body = _Body(draft, asked, of_pairs, selection)
-    last = newest if newest != question else ""
+    last = newest if newest != asked.text else ""
     combined = not added and asks_combination(asked, of_pairs, answered=selection.answers, newest=last)
     pairs_lead = combined and body.lead_with_pairs()
     if unclear and not pairs_lead:
         body.lead_with_results()
     if evidence.on_overdose:
         body.follow_overdosage(labels)
-    body.add_fields_and_quotes(question)
+    body.add_fields_and_quotes()
     body.close(offers=offers)
     if not unclear:
         say_not_loaded(draft, evidence)
@@ -144,15 +149,16 @@ class _Body:
         if self.selection.quotes and not self._labels_tell:
             self.answered = False
 
-    def add_fields_and_quotes(self, question: str) -> None:
-        """Add the fields of records that ``question`` asks for, then quotes, and pairs that are not its subject."""
+    def add_fields_and_quotes(self) -> None:
+        """Add the fields of records that are asked for, then quotes, and pairs that are not the subject."""
+        question = self.asked.text
         # What else is asked may have a word such as "class" for something else.
         others = bool(self.asked.beyond_record)
         asks = record_parts(question if others else self.asked.asked)
         parts = {*asks, *([PRODUCTS] if self.asked.asks_product else [])}
         before = self.draft.text
         add_fields(self.draft, parts, self.evidence)
-        dose = gives_values(question)
+        dose = gives_values(self.asked.patient)
         silent = self.pairs_first and not self.on_pair and not self._labels_tell
         # A pair without statements answers nothing, nor does a list of products a question for a patient's dose.
         counts = self.evidence.on_overdose or not (silent or ((dose or others) and not self.pairs_first))

@@ -88,7 +88,7 @@ def _candidate(
     question: Question, unit: Unit, passage: EvidencePassage, place: int, above: str, *, alone: bool
 ) -> Candidate:
     cells = _cells(unit)
-    fits = fits_patient(question.text, cells)
+    fits = fits_patient(question.patient, cells)
     own, headed = (question.held(question.said_in(text)) - question.asserted(text) for text in (unit.text, above))
     # The header of its column may be the word without which a number tells nothing.
     own |= question.held(question.said_in(" ".join(cells)) & question.numbers.keys())
@@ -264,15 +264,15 @@ def _is_on_other_patients(question: Question, unit: Unit, passage: EvidencePassa
     if passage.part == "pregnancy" and question.is_on_child:
         return True
     if passage.part in DOSE_SECTIONS and names_children(question.asked):
-        return not (names_children(unit.text) or fits_patient(question.text, _cells(unit)))
+        return not (names_children(unit.text) or fits_patient(question.patient, _cells(unit)))
     # A statement about the asked patient may name another, such as the infant of a breastfeeding mother.
     if question.names_group(unit.text):
         return False
-    if contradicts(question.text, question.asked, unit.text):
+    if contradicts(question.patient, question.asked, unit.text):
         return True
     text = f"{above} {unit.text}"
     if question.names_group(text):
         return False
-    return contradicts(question.text, question.asked, text) or (
+    return contradicts(question.patient, question.asked, text) or (
         bool(question.populations) and question.on_group(text) < 0
     )

@@ -34,17 +34,17 @@ def fits_group(question: Question, unit: Unit, section: str) -> float:
     group = question.on_group(_EMPHASIZED.sub("", _LISTED.sub("", text)))
     named = question.names_group(text) or (group >= 0 and question.names_group(section))
     group = 1.0 if named else group
-    if is_of_age(question.text, text) is False:
+    if is_of_age(question.patient, text) is False:
         # "80 years or older" is not on a patient of 72 years, who is one of the older, too.
         named, group = False, min(group, 0.0)
-    if _AGED.search(question.text) and patient_age(question.text) is None:
+    if _AGED.search(question.patient) and patient_age(question.patient) is None:
         return max(group, 0.0)
     if unit.table and not _PATIENT_COLUMN.search(" ".join(unit.table.header[:1])):
         return group
-    if excludes_age(question.text, text):
+    if excludes_age(question.patient, text):
         return -1.0
     states = states_in(text)
-    if named or states & states_in(question.asked):
+    if named or states & states_in(f"{question.patient} {question.asked}"):
         return 1.0
     others = states if _has_other_state(question, section) else states - {HEALTHY}
     return -1.0 if others and "contraindications" not in question.sections else group
@@ -52,4 +52,4 @@ def fits_group(question: Question, unit: Unit, section: str) -> float:
 
 def _has_other_state(question: Question, section: str) -> bool:
     """Return whether the patient has a state that the title of ``section`` does not name."""
-    return any(not term_set(found[1]) <= term_set(section) for found in _HAS.finditer(question.text))
+    return any(not term_set(found[1]) <= term_set(section) for found in _HAS.finditer(question.patient))

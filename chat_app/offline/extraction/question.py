@@ -57,6 +57,9 @@ class Question:
     """A question with its terms; a unit holds a term if it has all stems of one of the term's forms."""
 
     text: str
+    """The words that ask."""
+    patient: str
+    """The words that tell of the patient: the question, or all of the case that it belongs to."""
     forms: tuple[tuple[frozenset[str], ...], ...]
     """For each term its own stem, then its synonyms, each as a set of stems."""
     weights: tuple[float | None, ...]
@@ -101,6 +104,11 @@ class Question:
     asks_only: str = ""
     """The last words of the user, if they have no term of their own: "how long?"."""
 
+    @property
+    def is_of_case(self) -> bool:
+        """Return whether the question is asked of a patient whom other sentences describe."""
+        return self.patient != self.text
+
     @cached_property
     def names_alone(self) -> bool:
         """Return whether all terms are names of drugs and classes, or words that ask for anything on them."""
@@ -115,7 +123,7 @@ class Question:
     @cached_property
     def circumstances(self) -> frozenset[int]:
         """Return the terms that describe the patient, or ask for anything besides the medicines taken."""
-        values, words = term_set(value_names(self.text)), [forms[0] for forms in self.forms]
+        values, words = term_set(value_names(self.patient)), [forms[0] for forms in self.forms]
         idle = self.everyday - self.held(_CONTEXT) | {place for place, word in enumerate(words) if word <= _PRODUCT}
         return self.beyond_names - idle | {place for place, word in enumerate(words) if word <= values}
 
@@ -200,7 +208,7 @@ class Question:
 
     def bounded_terms(self, text: str) -> frozenset[int]:
         """Return the terms that name a value of the patient for which ``text`` gives bounds."""
-        return self.held(term_set(value_names(self.text, text)))
+        return self.held(term_set(value_names(self.patient, text)))
 
     @property
     def asks_product(self) -> bool:

@@ -19,10 +19,11 @@ from tools.language.question_words import ASKS_FOR_MEDICINE, everyday_terms
 from tools.language.quotable_units import ordered_terms, term_set
 from tools.language.vocabulary.absence import absence, stated
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
-from tools.language.vocabulary.patient_values import abnormal_values, value_names, without_values
+from tools.language.vocabulary.patient_values import abnormal_values, patient_age, value_names, without_values
 from tools.language.vocabulary.populations import GESTATION, NAMED, YOUNG, Population, populations_asked
 from tools.language.vocabulary.related_words import related_forms
 
+_ADULT: Final = 18
 _ANOTHER: Final = re.compile(
     r"(?<!\bas )(?<!\ban )(?<!\bals )(?<!\bcomo )\balternativ(?:es?|en?|as?)\b(?! (?:form|rout|dos|nam|brand|way)\w*)"
     r"|\b(?:what|which)(?: \w+){0,2} else(?:\W*$| (?:can|could|should|may|would|to) (?:(?:i|we|you|be) )?"
@@ -57,13 +58,16 @@ def medicines_in(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, map(known_name, re.findall(r"[^\W\d_][\w-]+", text)))))
 
 
-def _in_all_words(text: str, also: Iterable[Sequence[str]]) -> tuple[str, frozenset[Population]]:
-    """Return ``text`` with the synonyms of its words appended, and the groups of patients that it asks about."""
-    synonyms = [form for forms in also for form in forms]
-    asked = " ".join([text, *synonyms])
-    populations = frozenset(populations_asked(" ".join([stated(text), *synonyms])))
+def _populations_in(text: str, also: Iterable[Sequence[str]]) -> frozenset[Population]:
+    """Return the groups of patients that ``text`` asks about, in its own words or the synonyms of these."""
+    return frozenset(populations_asked(" ".join([stated(text), *(form for forms in also for form in forms)])))
+
+
+def _in_all_words(text: str, also: Iterable[Sequence[str]], populations: Collection[Population]) -> str:
+    """Return ``text`` with the synonyms of its words and the names of young patients appended."""
     # "A 3-month-old" is an infant, and texts use that word.
-    return " ".join([asked, *(name for name in YOUNG if name in populations)]), populations
+    young = (name for name in YOUNG if name in populations)
+    return " ".join([text, *(form for forms in also for form in forms), *young])
 
 
 def _named_in(notes: str) -> frozenset[str]:
@@ -76,15 +80,19 @@ def _is_unread(stem: str) -> bool:
     return stem.isdecimal() or len(stem) == 1 or len(abbreviation_meanings(stem)) > 1
 
 
-def _sections_in(text: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
+def _sections_in(text: str, wording: str, asked: str, newest: str, partners: Collection[str]) -> frozenset[str]:
     """Return the label sections that are asked for; with a failing organ the doses for it, not the usual ones.
 
-    The terms ``partners``, such as milk taken with a medicine, ask for no section.
+    A case states the values of any organ, which count if a dose is asked for. The terms ``partners``, such as milk
+    taken with a medicine, ask for no section.
     """
     named = value_names(text).split()
-    values = " ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name)))
+    values = asked_sections(" ".join(spelt for name in named for spelt in (name, *abbreviation_meanings(name))))
     found = asked_sections(stated(newest), partners) if newest != text else frozenset[str]()
-    found = (found or asked_sections(asked.replace(text, stated(text), 1), partners)) | asked_sections(values)
+    found = found or asked_sections(asked.replace(wording, stated(wording), 1), partners)
+    if wording != text:
+        return found | values if "dosage" in found else found
+    found |= values
     return found if found.isdisjoint(ORGAN_DOSES) else found - {"dosage"}
 
 
@@ -121,6 +129,7 @@ def read_question(
     medicines: Iterable[str] = (),
     classes: Iterable[tuple[str, str]] = (),
     notes: Iterable[str] = (),
+    in_case: bool = False,
 ) -> Question:
     """Read the terms, the patients and the kind of answer of a question.
 
@@ -132,6 +141,7 @@ def read_question(
         medicines: The names among them.
         classes: Pairs of a medicine's name and a class that it belongs to.
         notes: Notes of the drug search on medicines that it does not have.
+        in_case: Whether ``text`` describes a patient, and only the ``newest`` words ask.
     """
     # Values are left out of a text without ß, but the searches keep it, as do German documents.
     told = {term.term.casefold(): term for term in known}
@@ -150,11 +160,18 @@ def read_question(
     unknown = places(_named_in(" ".join(notes)))
     denied = absence(text).denied.difference(*named)
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
-    asked, populations = _in_all_words(text, [others for stem, others in also.items() if stem not in denied])
+    wording, asking = (newest, set(ordered_terms(newest))) if in_case else (text, also.keys())
+    others = {stem: others for stem, others in also.items() if stem not in denied}
+    populations = _populations_in(text, others.values())
+    if in_case and (patient_age(text) or 0) >= _ADULT:
+        # The children of the patient, or the patient's childhood.
+        populations -= frozenset(YOUNG) - _populations_in(wording, ())
+    asked = _in_all_words(wording, (others[stem] for stem in others.keys() & asking), populations)
     forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
     return Question(
+        wording,
         text,
         forms,
         weights=tuple(told[stem].weight if stem in told else None for stem in stems),
@@ -166,7 +183,7 @@ def read_question(
         excluded=without,
         asks_another=another,
         unknown=unknown,
-        sections=_sections_in(text, asked, newest, frozenset[str]().union(*named)),
+        sections=_sections_in(text, wording, asked, newest, frozenset[str]().union(*named)),
         populations=populations,
         group=places(_group_terms(text, populations)),
         absent=denied.union(*(form for each in forms if each[0] <= denied for form in each if len(form) == 1)),

@@ -29,7 +29,7 @@ ROOM: Final = Room(worse=5.0, words=50)
 BEST: Final = 3
 """Number of units that are added whatever their length, so that a long one does not exclude the next best."""
 SEVERAL: Final = 5
-"""The same number if the question asks for several things, such as contraindications."""
+"""The same number if several things are asked for, such as contraindications, or a case is described."""
 REPEATED: Final = 0.6
 """Share of common terms above which two units say the same."""
 ANSWERS_FROM: Final = 0.625
@@ -139,7 +139,7 @@ def _quotes(
     placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
-    best = SEVERAL if question.asks_several else BEST
+    best = SEVERAL if question.asks_several or question.is_of_case else BEST
     related = [each for each in ranked if each.share >= RELATED_FROM]
     for each in related or ranked[:UNRELATED]:
         full = length >= room.words and added >= best

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from chat_app.offline.reading.cases import case_in
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.schema_filling.arguments import fill, fill_each
 from chat_app.offline.schema_filling.schemas import part_of
@@ -61,7 +62,8 @@ def kind_of_function(function: FunctionToolIn) -> FunctionKind:
 def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = False) -> list[Call]:
     """Return the first calls that ``question`` needs; with ``forced`` at least one if any function is declared.
 
-    Every document search and one drug search get the whole question. The drug database finds the names in it.
+    Every document search and one drug search get the whole question. The drug database finds the names in it. A case
+    is searched for what is asked, with the words of the description that matter.
     """
     asked, catalogues = library_question(question), _of_kind("catalogue", functions)
     if asked and catalogues:
@@ -75,7 +77,10 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
         return calls[:_MOST_CALLS]
     # Of several functions that take a drug's name, a search knows most spellings and fields.
     drugs = sorted(_of_kind("drugs", functions), key=lambda function: "search" not in function.name.lower())
-    searches = [_call(function, question, question) for function in (*_of_kind("documents", functions), *drugs[:1])]
+    case = case_in(question)
+    text, names = (case.search_text, case.drug_text) if case else (question, question)
+    searches = [_call(function, text, text) for function in _of_kind("documents", functions)]
+    searches += [_call(function, names, names) for function in drugs[:1]]
     return searches or [Call(function.name, fill(function, question)) for function in functions[:1] if forced]
 
 
@@ -90,9 +95,9 @@ def comparison(
     also = [name for lookup in evidence.lookups for name in lookup.also_named]
     # A synonym is checked as it was typed, since an abbreviation may mean several drugs.
     named = (record.matched_on if record.matched == "synonym" else record.name for record in evidence.named)
-    names = list(dict.fromkeys([*named, *also]))
+    names, case = list(dict.fromkeys([*named, *also])), case_in(question)
     names += before if names else ()
-    needed = 1 if _ABOUT_OTHERS.search(question) and not evidence.pairs else 2
+    needed = 1 if _ABOUT_OTHERS.search(case.question if case else question) and not evidence.pairs else 2
     checks = _of_kind("interactions", functions)[:1] if len(names) >= needed else ()
     return [_call(check, question, names) for check in checks]
 

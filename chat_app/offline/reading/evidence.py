@@ -12,6 +12,8 @@ from tools.language.quotable_units import Unit, term_set
 
 CONTRAINDICATED: Final = "contraindicated"
 _SHORT_FORM: Final = re.compile(r"(.+?) \(([^()]+)\)(.*)")
+_OF_NOTES: Final = term_set("drug database")
+"""Terms of every note on a medicine that is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,25 @@ class Evidence:
     def of_the_question(self) -> Evidence:
         """Return the evidence with only the grave statements on medicines that an earlier question named alone."""
         named = {*self.medicines, *(name for lookup in self.lookups for name in lookup.also_named)}
-        asked = [pair for pair in self.pairs if not self.named or named.issuperset(pair.names)]
+        return self._with_grave_beside([one for one in self.pairs if not self.named or named.issuperset(one.names)])
+
+    def names_in(self, text: str) -> list[str]:
+        """Return the names of the found drugs that ``text`` names."""
+        said = term_set(text)
+        return [one.name for one in self.named if any(term_set(name) <= said for name in (*one.names, one.matched_on))]
+
+    def of_case(self, question: str) -> Evidence:
+        """Return the evidence for the ``question`` on a described patient.
+
+        Of the drugs only those that it names are left, if it names any; of the pairs those with one of them, and the
+        grave statements on the others.
+        """
+        asked = self.names_in(question)
+        found = self._with_grave_beside([pair for pair in self.pairs if not set(asked).isdisjoint(pair.names)])
+        return replace(found, lookups=[_on_named(lookup, asked, question) for lookup in self.lookups])
+
+    def _with_grave_beside(self, asked: Collection[Pair]) -> Evidence:
+        """Return the evidence with the ``asked`` pairs, and of the others only the grave statements."""
         others = (replace(pair, said=tuple(one for one in pair.said if one.is_grave), note="") for pair in self.pairs
                   if pair not in asked)  # fmt: skip
         return replace(self, pairs=[*asked, *(pair for pair in others if pair.said)])
@@ -221,6 +241,15 @@ def _parts(name: str) -> list[str]:
     """Return the name of a class and its short form in brackets, each with the words after the brackets."""
     split = _SHORT_FORM.fullmatch(name)
     return [f"{split[1]}{split[3]}", f"{split[2]}{split[3]}"] if split else [name]
+
+
+def _on_named(lookup: Lookup, names: Collection[str], text: str) -> Lookup:
+    """Return ``lookup`` with its records of ``names`` alone, if there are any, and its notes on words of ``text``."""
+    records = tuple(one for one in lookup.records if one.name in names) if names else lookup.records
+    said = term_set(text) - _OF_NOTES
+    noted = tuple(note for note in lookup.not_loaded if said & term_set(note))
+    absent = lookup.absent if said & term_set(lookup.absent) else ""
+    return replace(lookup, records=records, not_loaded=noted, absent=absent)
 
 
 def _named(lookup: Lookup) -> list[EvidenceRecord]:

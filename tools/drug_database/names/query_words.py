@@ -12,7 +12,7 @@ from tools.language.folding import fold_name
 from tools.language.measurement_units import UNITS, units_of
 from tools.language.vocabulary.text_language import with_spanish_and
 
-LONGEST: Final = 300
+LONGEST: Final = 2_000
 """Number of characters of the typed text that are read."""
 FORMS: Final = shipped_words("forms")
 OFFERED: Final = shipped_words("offered")

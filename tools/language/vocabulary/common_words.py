@@ -11,6 +11,8 @@ Language = Literal["en", "de", "es"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 ORDINARY: Final = 10_000
 """Rank up to which a word counts as ordinary."""
+EVERYDAY: Final = 1_500
+"""Rank up to which a word is an everyday one, which alone names no subject."""
 _FUNCTION_WORDS: Final = 160
 """Rank up to which a word counts as a function word."""
 
