@@ -76,7 +76,7 @@ def emergency_model(weights: Path = EMERGENCY) -> EmergencyModel:
 def emergency_kind(text: str) -> EmergencyKind | None:
     """Return the kind of emergency that ``text`` tells of; None for an ordinary question."""
     probability = emergency_model().probability(text)
-    if probability < _least(text):
+    if probability < least_probability(text):
         return None
     if emergency_model(INTENT).recognises_whole(text):
         return "self_harm" if probability >= _SURE_INTENT else "exposure"
@@ -91,11 +91,18 @@ def emergency_kind(text: str) -> EmergencyKind | None:
 
 def is_emergency(text: str) -> bool:
     """Return whether ``text`` describes an emergency."""
-    return emergency_model().probability(text) >= _least(text)
+    return emergency_model().probability(text) >= least_probability(text)
 
 
-def _least(text: str) -> float:
-    return _LEAST_WITH_CRITICAL if any(critical_values(text[:_LONGEST])) else emergency_model().threshold
+def least_probability(text: str) -> float:
+    """Return the probability from which ``text`` is an emergency.
+
+    In a long text some run of sentences looks alarming by chance. The Bonferroni correction divides the accepted error,
+    which is one minus the threshold, by the number of runs.
+    """
+    judged = text[:_LONGEST]
+    least = _LEAST_WITH_CRITICAL if any(critical_values(judged)) else emergency_model().threshold
+    return 1.0 - (1.0 - least) / len(runs(judged))
 
 
 def is_sure_exposure(text: str) -> bool:

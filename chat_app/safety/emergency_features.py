@@ -131,11 +131,11 @@ def windows(text: str) -> Iterable[str]:
     return (*_sentences(text), *runs(text))
 
 
-def runs(text: str) -> Iterable[str]:
-    """Return the runs of three sentences of ``text``, so that each is judged beside those around it."""
+def runs(text: str) -> tuple[str, ...]:
+    """Return the runs of three sentences of ``text``, so that each is judged beside those around it; at least one."""
     sentences = _sentences(text)
     starts = range(max(1, len(sentences) - _WINDOW + 1))
-    return (" ".join(sentences[start : start + _WINDOW]) for start in starts)
+    return tuple(" ".join(sentences[start : start + _WINDOW]) for start in starts)
 
 
 def _sentences(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from chat_app.safety.emergency_classifier import (
     emergency_kind,
     emergency_model,
     is_sure_exposure,
+    least_probability,
 )
 from chat_app.safety.emergency_features import features
 from chat_app.safety.emergency_notice import TEXTS, emergency_notice
@@ -230,6 +231,39 @@ def test_an_emergency_inside_a_long_message_is_found() -> None:
     assert emergency_model().recognises(f"{calm * 5}He swallowed 40 tablets an hour ago. {calm * 5}")
     assert emergency_model().recognises("He swallowed 30 capsules. What is the usual dose of amoxicillin in pneumonia?")
     assert not emergency_model().recognises(calm * 10)
+
+
+LONG_CASES = (
+    (
+        "A 67-year-old woman called our clinic this afternoon. She moved here from Leeds in May and lives with her "
+        "sister. She takes amlodipine 5 mg and atorvastatin 20 mg every evening. Her blood pressure was 138/82 last "
+        "week. The ankle swelling is a little worse in the evening. She stopped smoking eleven years ago. ",
+        "Her husband has just taken her whole box of amlodipine and cannot be woken. ",
+        "Kidney function and potassium were normal in August. Her sister drives her to every appointment. She would "
+        "rather not take another tablet. Would you change the amlodipine?",
+    ),
+    (
+        "Eine 58-jährige Lehrerin kam heute Mittag in die Praxis. Sie wohnt seit dem Sommer allein. Sie nimmt seit "
+        "zwei Jahren Ramipril 5 mg und abends Simvastatin 20 mg. Der Blutdruck lag zuletzt bei 142/86. Ihre Tochter "
+        "hat uns eben angerufen und macht sich große Sorgen. Seit drei Wochen hat sie einen trockenen Husten. ",
+        "Ihr Mann hat eben die ganze Packung Ramipril geschluckt und ist nicht mehr erweckbar. ",
+        "Fieber hatte sie nicht, das Röntgenbild war unauffällig. Kalium und Kreatinin waren im März normal. Sie geht "
+        "zweimal in der Woche schwimmen. Würden Sie das Ramipril umstellen?",
+    ),
+)
+"""An ordinary case, with a sentence that tells of an emergency at its gap."""
+
+
+@pytest.mark.parametrize(("before", "emergency", "after"), LONG_CASES)
+def test_one_sentence_of_a_long_case_raises_no_notice_by_chance(before: str, emergency: str, after: str) -> None:
+    assert emergency_kind(before + after) is None
+    assert emergency_kind(before + emergency + after) == "exposure"
+
+
+def test_up_to_three_sentences_need_the_same_probability() -> None:
+    sentence = "Ihre Tochter hat uns eben angerufen und macht sich große Sorgen."
+    least = [least_probability(" ".join([sentence] * count)) for count in (1, 3, 4, 12)]
+    assert least == pytest.approx([0.55, 0.55, 0.775, 0.955])
 
 
 @pytest.mark.parametrize(
