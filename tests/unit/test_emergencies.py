@@ -52,6 +52,8 @@ MOST_ALARMS = {
     "shorthand": 0.005,
     "values": 0.025,
     "few words": 0.005,
+    "whole cases, English": 0.05,
+    "whole cases, German": 0.18,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 LEAST_RECOGNISED = {
@@ -61,6 +63,7 @@ LEAST_RECOGNISED = {
     "shorthand": 0.94,
     "values": 0.78,
     "few words": 0.87,
+    "whole cases, German": 0.9,
 }
 """Share of the emergencies of a group that must be recognised; 0.95 for other groups."""
 
