@@ -19,7 +19,7 @@ from chat_app.offline.planning.medicines_before import replaced_medicines
 from chat_app.offline.planning.prior_turns import since_last_subject, standalone
 from chat_app.offline.planning.readings import chosen_reading, goes_on, tried_readings
 from chat_app.offline.planning.small_talk import small_talk
-from chat_app.offline.reading.cases import case_in
+from chat_app.offline.reading.cases import asked_in, case_in
 from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather
@@ -45,8 +45,7 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield Answer(phrases.said(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY, language))
         return
     current = turns[-1]
-    case = case_in(current.question)
-    newest = case.question if case else current.question
+    newest = asked_in(current.question)
     earlier = [turn.question for turn in reversed(turns[:-1])]
     readings = standalone(turns, [function.name for function in prompt.functions])
     tried = tried_readings(readings, current.outputs)

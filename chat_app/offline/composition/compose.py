@@ -21,10 +21,9 @@ from chat_app.offline.composition.quote_order import in_order, opens_answer
 from chat_app.offline.composition.record_fields import add_class_members, add_fields, add_titled
 from chat_app.offline.composition.remarks import (
     offer_names,
-    say_absent_word,
     say_discontinued,
     say_empty_handed,
-    say_no_calculator,
+    say_missing,
     say_not_loaded,
     say_others_not_loaded,
 )
@@ -61,9 +60,9 @@ def compose(
     if evidence.catalogue:
         add_catalogue(draft, question, evidence.catalogue)
         return Answer(draft.text)
-    if in_case and not asks_on_all(newest):
-        evidence = evidence.of_case(newest)
-    elif newest and newest != question and not in_case:
+    if in_case:
+        evidence = evidence if asks_on_all(newest) else evidence.of_case(newest)
+    elif newest and newest != question:
         evidence = evidence.of_the_question()
     question, newest = (text and with_told_values(text, evidence.results) for text in (question, newest))
     offer_names(draft, evidence)
@@ -71,9 +70,7 @@ def compose(
     asked, labels = read_asked(question, evidence, newest, draft.language, in_case=in_case)
     selection = selected(asked, labels, evidence, draft.language)
     if unclear := not selection.answers:
-        say_not_loaded(draft, evidence)
-        say_no_calculator(draft, asked.text, evidence)
-        say_absent_word(draft, newest or question, evidence)
+        say_missing(draft, evidence, asked.text, newest or question)
     selection, of_pairs, added = of_follow_up(asked, selection, evidence, newest)
     of_pairs = newest_first(asked, of_pairs)
     say_discontinued(draft, evidence)

@@ -60,13 +60,20 @@ def _say_notes(draft: Draft, notes: Sequence[str]) -> None:
         draft.paragraph(" ".join(in_language(PACKAGE, draft.language, one) for one in _SENTENCES.split(note)))
 
 
-def say_no_calculator(draft: Draft, question: str, evidence: Evidence) -> None:
+def say_missing(draft: Draft, evidence: Evidence, question: str, newest: str) -> None:
+    """Say what is missing where nothing clearly answers: the medicine, the calculator, or a word in all guidelines."""
+    say_not_loaded(draft, evidence)
+    _say_no_calculator(draft, question, evidence)
+    _say_absent_word(draft, newest, evidence)
+
+
+def _say_no_calculator(draft: Draft, question: str, evidence: Evidence) -> None:
     """Say that there is no calculator for the scores that are asked for, if there are any."""
     if not (evidence.calculations or evidence.named) and (scores := other_scores(question)):
         draft.say(phrases.NO_CALCULATOR, names=scores)
 
 
-def say_absent_word(draft: Draft, question: str, evidence: Evidence) -> None:
+def _say_absent_word(draft: Draft, question: str, evidence: Evidence) -> None:
     """Name the most telling word of the question if it occurs in no guideline of the library."""
     words = {one: word for word in re.findall(r"[^\W_]+", question) for one in terms(word)}
     telling = max(evidence.terms, key=lambda each: each.weight, default=None)

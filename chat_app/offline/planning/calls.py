@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from chat_app.offline.reading.cases import case_in
+from chat_app.offline.reading.cases import asked_in, case_in
 from chat_app.offline.reading.evidence import Evidence
 from chat_app.offline.schema_filling.arguments import fill, fill_each
 from chat_app.offline.schema_filling.schemas import part_of
@@ -95,9 +95,9 @@ def comparison(
     also = [name for lookup in evidence.lookups for name in lookup.also_named]
     # A synonym is checked as it was typed, since an abbreviation may mean several drugs.
     named = (record.matched_on if record.matched == "synonym" else record.name for record in evidence.named)
-    names, case = list(dict.fromkeys([*named, *also])), case_in(question)
+    names = list(dict.fromkeys([*named, *also]))
     names += before if names else ()
-    needed = 1 if _ABOUT_OTHERS.search(case.question if case else question) and not evidence.pairs else 2
+    needed = 1 if _ABOUT_OTHERS.search(asked_in(question)) and not evidence.pairs else 2
     checks = _of_kind("interactions", functions)[:1] if len(names) >= needed else ()
     return [_call(check, question, names) for check in checks]
 

@@ -45,3 +45,9 @@ def case_in(text: str) -> Case | None:
     asking = [part for part in parts if part.endswith("?")] or parts[-1:]
     description = " ".join(part for part in parts if part not in asking)
     return Case(description, " ".join(asking)) if len(terms(description)) >= _FEWEST_TERMS else None
+
+
+def asked_in(text: str) -> str:
+    """Return what ``text`` asks: the question of a case, otherwise all of it."""
+    case = case_in(text)
+    return case.question if case else text

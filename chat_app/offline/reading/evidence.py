@@ -244,12 +244,11 @@ def _parts(name: str) -> list[str]:
 
 
 def _on_named(lookup: Lookup, names: Collection[str], text: str) -> Lookup:
-    """Return ``lookup`` with its records of ``names`` alone, if there are any, and its notes on words of ``text``."""
+    """Return ``lookup`` with its records of ``names`` alone, if there are any, and a note only on words of ``text``."""
     records = tuple(one for one in lookup.records if one.name in names) if names else lookup.records
     said = term_set(text) - _OF_NOTES
-    noted = tuple(note for note in lookup.not_loaded if said & term_set(note))
     absent = lookup.absent if said & term_set(lookup.absent) else ""
-    return replace(lookup, records=records, not_loaded=noted, absent=absent)
+    return replace(lookup, records=records, absent=absent)
 
 
 def _named(lookup: Lookup) -> list[EvidenceRecord]:
