@@ -355,7 +355,7 @@ def test_everyday_words_are_no_question_on_another_medicine() -> None:
 
 
 CASE = (
-    "A 72-year-old retired teacher, who lives alone with her dog, has had plaxia since spring. Takes velcor every evening "
+    "A 72-year-old retired teacher, who lives alone with her dog, has had plaxia since spring. Takes velcor at night "
     "after supper, walks to the shops, never smoked. How is plaxia treated?"
 )
 
@@ -363,7 +363,7 @@ CASE = (
 async def test_a_case_and_its_follow_up_are_searched_for_what_is_asked() -> None:
     searched, answers = await conversation(CASE)
     assert len(searched) == 1
-    assert searched[0].endswith("How is plaxia treated?")
+    assert searched[0].startswith("How is plaxia treated? (")
     assert "treated with light" in answers[-1]
     searched, answers = await conversation(CASE, "and the starting dose of zorbin?")
     assert "Zorbin is started at 5 mg" in answers[-1]

@@ -22,13 +22,13 @@ class Case(NamedTuple):
 
     @property
     def search_text(self) -> str:
-        """The clinical words of the description, the states that its values indicate, and the question.
+        """The question, the clinical words of the description and the states that its values indicate.
 
         What the description denies is left out.
         """
         told = clinical_phrases(without_values(stated(self.description)))
         states = (state for _, state in abnormal_values(self.description))
-        return f"{', '.join(dict.fromkeys((*told, *states)))}. {self.question}"
+        return f"{self.question} ({', '.join(dict.fromkeys((*told, *states)))})"
 
     @property
     def drug_text(self) -> str:
