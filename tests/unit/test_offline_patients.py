@@ -104,6 +104,14 @@ def test_what_the_patient_does_not_have_answers_nothing_under_another_name() -> 
         assert any(map(clearly_answers, scored(question, [EvidencePassage(text)]))) is answers, text
 
 
+def test_the_synonyms_follow_the_question_in_the_order_of_its_words() -> None:
+    """Which words qualify which depends on their order, and an answer is the same in every process."""
+    words = ["zorbium", "velcor", "quellan", "plaxia", "mirtol", "dulgan", "sarvin"]
+    known = [WeightedTerm(word, 1.0, (f"{word}x",)) for word in words]
+    asked = read_question(" ".join(words), known).asked.split()
+    assert asked == [*words, *(f"{word}x" for word in words)]
+
+
 def test_a_translation_is_denied_like_the_word_of_the_question() -> None:
     terms = [WeightedTerm("blutung", 3.0, ("bleeding",)), WeightedTerm("zorbium", 2.0)]
     question = read_question("Zorbium ohne Blutung", terms)

@@ -166,7 +166,7 @@ def read_question(
     if in_case and (patient_age(text) or 0) >= _ADULT:
         # The children of the patient, or the patient's childhood.
         populations -= frozenset(YOUNG) - _populations_in(wording, ())
-    asked = _in_all_words(wording, (others[stem] for stem in others.keys() & asking), populations)
+    asked = _in_all_words(wording, (forms for stem, forms in others.items() if stem in asking), populations)
     forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
     abnormal = abnormal_values(text)
     valued = term_set(" ".join(name for name, _ in abnormal))
