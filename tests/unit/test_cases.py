@@ -1,4 +1,4 @@
-"""A case: what is asked decides what is searched and quoted, and what describes the patient only adds to it."""
+"""Cases: the question decides what is searched and quoted, and the patient's description only adds to it."""
 
 from __future__ import annotations
 
@@ -87,6 +87,24 @@ def test_guidelines_are_searched_for_the_clinical_words_and_the_states_of_the_va
     assert not {"teacher", "dog", "alone", "gout", "mg", "2019"} & set(told.replace(",", "").split())
     assert drugs.arguments["drug_name"].startswith("What should be added? 72 yo woman")
     assert "gout" not in drugs.arguments["drug_name"]
+
+
+def test_a_denial_ends_with_its_line() -> None:
+    """Notes have no full stops, and a medicine on the next line is taken."""
+    text = "Man of 81 from the ward, walks with a stick\nNo allergies\nvelcor 5 mg nightly, sleeps well\nStop\nit?"
+    case = case_in(text)
+    assert case is not None
+    assert case.question == "Stop it?"
+    assert "velcor" in case.drug_text
+    assert "velcor" in case.search_text
+    assert "allergies" not in case.drug_text
+
+
+def test_a_description_without_clinical_words_adds_nothing_to_the_search() -> None:
+    told = "He said that his wife and two sons come home every weekend, watch football games and talk about money."
+    case = case_in(f"{told} What next?")
+    assert case is not None
+    assert case.search_text == "What next?"
 
 
 def test_everyday_words_count_only_inside_clinical_phrases() -> None:

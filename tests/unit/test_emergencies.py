@@ -254,7 +254,7 @@ LONG_CASES = (
         "zweimal in der Woche schwimmen. Würden Sie das Ramipril umstellen?",
     ),
 )
-"""An ordinary case, with a sentence that tells of an emergency at its gap."""
+"""The two parts of an ordinary case, with a sentence between them that makes it an emergency."""
 
 
 @pytest.mark.parametrize(("before", "emergency", "after"), LONG_CASES)

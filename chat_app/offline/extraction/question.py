@@ -59,7 +59,7 @@ class Question:
     text: str
     """The words that ask."""
     patient: str
-    """The words that tell of the patient: the question, or all of the case that it belongs to."""
+    """The text with the patient's values and groups: the question, or the whole case that it belongs to."""
     forms: tuple[tuple[frozenset[str], ...], ...]
     """For each term its own stem, then its synonyms, each as a set of stems."""
     weights: tuple[float | None, ...]

@@ -58,9 +58,14 @@ def medicines_in(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, map(known_name, re.findall(r"[^\W\d_][\w-]+", text)))))
 
 
-def _populations_in(text: str, also: Iterable[Sequence[str]]) -> frozenset[Population]:
-    """Return the groups of patients that ``text`` asks about, in its own words or the synonyms of these."""
-    return frozenset(populations_asked(" ".join([stated(text), *(form for forms in also for form in forms)])))
+def _populations_in(text: str, also: Iterable[Sequence[str]], wording: str) -> frozenset[Population]:
+    """Return the groups of patients that ``text`` asks about, in its own words or the synonyms of these.
+
+    Children in the description of an adult are the patient's own, or it is the patient's childhood.
+    """
+    found = frozenset(populations_asked(" ".join([stated(text), *(form for forms in also for form in forms)])))
+    is_adult = wording != text and (patient_age(text) or 0) >= _ADULT
+    return found - (frozenset(YOUNG) - set(populations_asked(stated(wording)))) if is_adult else found
 
 
 def _in_all_words(text: str, also: Iterable[Sequence[str]], populations: Collection[Population]) -> str:
@@ -162,10 +167,7 @@ def read_question(
     also = {stem: (*told[stem].also, *({told[stem].term} - {stem})) if stem in told else () for stem in stems}
     wording, asking = (newest, set(ordered_terms(newest))) if in_case else (text, also.keys())
     others = {stem: others for stem, others in also.items() if stem not in denied}
-    populations = _populations_in(text, others.values())
-    if in_case and (patient_age(text) or 0) >= _ADULT:
-        # The children of the patient, or the patient's childhood.
-        populations -= frozenset(YOUNG) - _populations_in(wording, ())
+    populations = _populations_in(text, others.values(), wording)
     asked = _in_all_words(wording, (forms for stem, forms in others.items() if stem in asking), populations)
     forms = tuple((frozenset({stem}), *_stems_of(others)) for stem, others in also.items())
     abnormal = abnormal_values(text)

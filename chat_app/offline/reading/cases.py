@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tools.language.quotable_units import sentences
+from tools.language.sentences import sentences
 from tools.language.terms import terms
 from tools.language.vocabulary.absence import stated
 from tools.language.vocabulary.clinical_phrases import clinical_phrases
@@ -15,7 +15,7 @@ _FEWEST_TERMS: Final = 12
 
 
 class Case(NamedTuple):
-    """The description of a patient, and what is asked about the patient."""
+    """A patient's description, with its line breaks and one after each sentence, and the question."""
 
     description: str
     question: str
@@ -26,14 +26,20 @@ class Case(NamedTuple):
 
         What the description denies is left out.
         """
-        told = clinical_phrases(without_values(stated(self.description)))
+        told = clinical_phrases(without_values(self._affirmed))
         states = (state for _, state in abnormal_values(self.description))
-        return f"{self.question} ({', '.join(dict.fromkeys((*told, *states)))})"
+        words = ", ".join(dict.fromkeys((*told, *states)))
+        return f"{self.question} ({words})" if words else self.question
 
     @property
     def drug_text(self) -> str:
-        """The question, whose medicines come first, and the description without what it denies."""
-        return f"{self.question} {stated(self.description)}"
+        """The question, so that its medicines come first, then the description without what it denies."""
+        return f"{self.question} {self._affirmed}"
+
+    @property
+    def _affirmed(self) -> str:
+        """The description without what it denies; a denial ends with its line, which may lack a full stop."""
+        return " ".join(map(stated, self.description.split("\n")))
 
 
 def case_in(text: str) -> Case | None:
@@ -43,8 +49,8 @@ def case_in(text: str) -> Case | None:
     """
     parts = sentences(text)
     asking = [part for part in parts if part.endswith("?")] or parts[-1:]
-    description = " ".join(part for part in parts if part not in asking)
-    return Case(description, " ".join(asking)) if len(terms(description)) >= _FEWEST_TERMS else None
+    description = "\n".join(part for part in parts if part not in asking)
+    return Case(description, " ".join(" ".join(asking).split())) if len(terms(description)) >= _FEWEST_TERMS else None
 
 
 def asked_in(text: str) -> str:
