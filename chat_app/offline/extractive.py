@@ -4,31 +4,44 @@ It never writes a sentence that is not an extract or one of its fixed phrases, a
 conversation gets the same answer.
 """
 
+import re
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import orjson
 
 from chat_app.offline import phrases
-from chat_app.offline.calculating.calculations import calculations, is_calculator
-from chat_app.offline.composition.compose import compose
+from chat_app.offline.composition.pairs import of_one_patient
 from chat_app.offline.extraction.question_reading import read_question
 from chat_app.offline.extraction.selection import select
-from chat_app.offline.planning.calls import comparison, kind_of_function, plan
-from chat_app.offline.planning.medicines_before import replaced_medicines
-from chat_app.offline.planning.prior_turns import since_last_subject, standalone
-from chat_app.offline.planning.readings import chosen_reading, goes_on, tried_readings
+from chat_app.offline.planning.calls import kind_of_function
+from chat_app.offline.planning.prior_turns import since_last_subject
+from chat_app.offline.planning.readings import goes_on
 from chat_app.offline.planning.small_talk import small_talk
-from chat_app.offline.reading.cases import asked_in, case_in
-from chat_app.offline.reading.dialogue import Exchange, ToolOutput, exchanges
+from chat_app.offline.reading.dialogue import Exchange, exchanges
 from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import asked_for, gather
 from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
-from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
-from chat_app.offline.wire.requests import FunctionToolIn
+from chat_app.offline.turn_plan import TurnPlan, beside, needed_calls, plans_of_last
+from chat_app.offline.wire.model import (
+    Answer,
+    Call,
+    FileMark,
+    FileSearch,
+    ModelInput,
+    ModelStep,
+    Searched,
+    Searching,
+    Thought,
+)
+from chat_app.offline.wire.requests import FileSearchToolIn, FunctionToolIn
 from tools.language.quotable_units import sentences
 from tools.language.vocabulary.common_words import Language
 from tools.language.vocabulary.text_language import language_of
+
+_MARKUP: Final = re.compile(r"[\\*`\[]")
+_ESCAPED: Final = r"\\\g<0>"
 
 
 async def respond(prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
@@ -45,70 +58,64 @@ async def _steps(turns: Sequence[Exchange], prompt: ModelInput, search: FileSear
         yield Answer(phrases.said(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY, language))
         return
     current = turns[-1]
-    newest = asked_in(current.question)
-    earlier = [turn.question for turn in reversed(turns[:-1])]
-    readings = standalone(turns, [function.name for function in prompt.functions])
-    tried = tried_readings(readings, current.outputs)
-    computed, alone = calculations(prompt.functions, turns)
-    unfinished = not prompt.parallel and _calls(tried[-1][:1], [], prompt, turns, [], alone=alone)
-    question, outputs = tried[-1] if alone or unfinished else chosen_reading(newest, readings, tried)
     courtesy = "" if current.outputs else small_talk(current.question)
-    # The first reading is searched for alone, since it mostly suffices; the others together, since steps are limited.
-    asked = readings[1:] if question in readings[1:] and not outputs else (question,)
-    calls = _calls(asked, outputs, prompt, turns, computed, alone=alone)
-    calls = [] if courtesy and not prompt.forced else calls
+    if courtesy and not prompt.forced:
+        yield Answer(courtesy)
+        return
+    plans = plans_of_last(turns, prompt)
+    calls = needed_calls(current, plans, prompt) if prompt.functions else []
     if calls:
         yield Thought(_doing(calls, prompt.functions, language))
         for call in calls if prompt.parallel else calls[:1]:
             yield call
-    elif courtesy:
-        yield Answer(courtesy)
-    elif prompt.file_search is not None and not alone:
-        yield Thought(phrases.filled(phrases.SEARCHING, language, {"places": [phrases.FILES]}))
-        evidence = gather(outputs)
-        for reading in readings[readings.index(question) :]:
-            yield Searching((reading,))
-            found = await search(prompt.file_search, [reading])
-            yield Searched(tuple(found))
-            question, evidence = reading, gather(outputs, found, searched=True)
-            if goes_on(question, evidence, newest=newest):
-                break
-        yield _composed(question, evidence, newest, earlier)
-    elif current.outputs:
+        return
+    if current.outputs and not prompt.file_search:
         yield Thought(phrases.said(phrases.CHOOSING, language))
-        yield _composed(question, gather(outputs), newest, earlier)
-    else:
-        yield _without_sources(turns, current, language)
+    answers: list[tuple[str, Answer]] = []
+    for _, plan in plans:
+        if prompt.file_search is not None and not plan.alone:
+            async for step in _searched(plan, prompt.file_search, search, language):
+                if isinstance(step, Answer):
+                    answers.append((plan.heading, step))
+                else:
+                    yield step
+        elif current.outputs:
+            answers.append((plan.heading, plan.composed(plan.question, gather(plan.outputs))))
+    yield (
+        _joined(answers, beside(current, plans), language) if answers else _without_sources(turns, current, language)
+    )
 
 
-def _composed(question: str, evidence: Evidence, newest: str, earlier: Sequence[str]) -> Answer:
-    """Return the answer to ``question``, which may be a case, or be completed from one by the ``newest`` words."""
-    case = case_in(question)
-    asked = case.question if case and not evidence.names_in(newest) else newest
-    return compose(question, evidence, newest=asked, earlier=earlier, in_case=case is not None)
+async def _searched(
+    plan: TurnPlan, tool: FileSearchToolIn, search: FileSearch, language: Language
+) -> AsyncIterator[ModelStep]:
+    """Search files for the readings of a question until one is answered; yield the steps, the answer last."""
+    yield Thought(phrases.filled(phrases.SEARCHING, language, {"places": [phrases.FILES]}))
+    question, evidence = plan.question, gather(plan.outputs)
+    for reading in plan.readings[plan.readings.index(question) :]:
+        yield Searching((reading,))
+        found = await search(tool, [reading])
+        yield Searched(tuple(found))
+        question, evidence = reading, gather(plan.outputs, found, searched=True)
+        if goes_on(question, evidence, newest=plan.asked):
+            break
+    yield plan.composed(question, evidence)
 
 
-def _calls(
-    questions: Sequence[str],
-    outputs: Sequence[ToolOutput],
-    prompt: ModelInput,
-    turns: Sequence[Exchange],
-    computed: list[Call],
-    *,
-    alone: bool,
-) -> list[Call]:
-    """Return the calls that ``questions`` need after ``outputs`` and that were not made in the last of the ``turns``.
+def _joined(answers: Sequence[tuple[str, Answer]], shared: Evidence, language: Language) -> Answer:
+    """Return the answers to the questions of a message as one, each below its question if there are several.
 
-    ``computed`` are those of calculators, which may be needed ``alone``. There are no outputs for several questions.
+    Before them come grave statements of the ``shared`` evidence on medicines of different questions.
     """
-    made, evidence = [(output.name, output.given) for output in turns[-1].outputs], gather(outputs)
-    functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
-    forced = prompt.forced and not (outputs or computed)
-    planned = [] if alone else [call for one in questions for call in plan(one, functions, forced=forced)]
-    before = replaced_medicines(turns, questions[0], evidence)
-    compared = comparison(questions[0], evidence, functions, before) if outputs and not alone else []
-    needed = [call for call in (*planned, *compared, *computed) if (call.name, call.arguments) not in made]
-    return [call for place, call in enumerate(needed) if call not in needed[:place]]
+    if len(answers) == 1:
+        return answers[0][1]
+    text, citations = of_one_patient(shared, [answer.text for _, answer in answers], language), list[FileMark]()
+    for number, (heading, answer) in enumerate(answers, 1):
+        text += "\n\n" if text else ""
+        text += f"**{number}. {_MARKUP.sub(_ESCAPED, heading)}**\n\n"
+        citations += [replace(mark, index=mark.index + len(text)) for mark in answer.citations]
+        text += answer.text
+    return Answer(text, tuple(citations))
 
 
 def _doing(calls: Sequence[Call], functions: Sequence[FunctionToolIn], language: Language) -> str:

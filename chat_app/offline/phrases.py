@@ -39,6 +39,7 @@ DRUG_COUNT: Final = "The drug database has {count} medicines. Ask about one by i
 FROM_CONVERSATION: Final = "From this conversation:"
 FROM_GUIDELINES: Final = "From the guidelines:"
 FROM_ENGLISH_GUIDELINES: Final = "From the guidelines, in English:"
+ONE_PATIENT: Final = "If one patient takes all of these medicines:"
 FROM_FILES: Final = "From the files:"
 MORE: Final = "More from the sources:"
 SAYS_MORE: Final = "The section that is quoted first says more. Open its reference to read all of it."

@@ -25,6 +25,7 @@ from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.names.query_words import parse_query
 from tools.language.folding import fold_name
 from tools.language.quotable_units import Unit, term_set, units
+from tools.language.vocabulary.common_words import Language
 
 _RESCUES: Final = re.compile(r"\b(?:overdos|poison|antidot|revers|intoxi|uberdos|vergift|gegengift|sobredosis|envenen)")
 """What a medicine is given against another one for; they are no combination."""
@@ -60,6 +61,14 @@ def add_grave(draft: Draft, question: Question, evidence: Evidence, others: Sequ
             if pair.names not in apart:
                 draft.quotes(_statements(draft, pair, aside=False))
         draft.quotes((one for one in others if SEVERITIES[_level(one)] == level), phrases.FROM_GUIDELINES)
+
+
+def of_one_patient(evidence: Evidence, answers: Sequence[str], language: Language) -> str:
+    """Return what the ``answers`` to several questions do not say of pairs of medicines of different questions."""
+    draft = Draft(language)
+    said = [one for pair in evidence.pairs for one in _statements(draft, pair, aside=True)]
+    draft.quotes(one for one in said if not any(one[0].text in answer for answer in answers))
+    return f"{phrases.said(phrases.ONE_PATIENT, language)}\n\n{draft.text}" if draft.text else ""
 
 
 def add_pairs(

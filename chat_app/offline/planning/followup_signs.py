@@ -60,12 +60,12 @@ _REVERSE: Final = re.compile(
     re.IGNORECASE,
 )
 _CLAUSES: Final = re.compile(r"[,;:.]\s| [-–—] ")
-_ASKS: Final = (
+ASKING_WORDS: Final = (
     "(?:what|which|when|who|how|why|where)(?:['’]?s)?"
     "|was(?= (?:als|dann|geben|hilft|ist|kann|macht|muss|noch|nun|sind|soll|sonst|stattdessen|tun|wenn)\\b)"
     "|welche[mnrs]?|wann|wer|wie(?: (?:lange|oft|viel|hoch))?|wieviel|warum"
 )
-_VERBS: Final = (
+QUESTION_VERBS: Final = (
     "is|are|do|does|did|can|could|will|would|shall|should|may|might|must"
     "|ist|sind|kann|können|könnten?|darf|dürfen|dürften?|soll(?:en|ten?)?|muss|müssen|müssten?|würden?"
     "|pueden?|podrían?|deben?|deberían?|hay"
@@ -76,9 +76,11 @@ PREPOSITIONS: Final = (
     r"|auf|gegen|trotz|wegen|bei|beim|im|mit|für|während|nach|vor|unter|ohne|wenn|ab"
     r"|en|con|para|durante|antes|después|tras|si|sin)\b"
 )
-_ASKING: Final = re.compile(rf"\b(?:{_ASKS})\b|^\s*(?:{_VERBS})\b", re.IGNORECASE)
-_INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
-_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\b(?:the|die|das|de[mnrs])\b)", re.IGNORECASE)
+_ASKING: Final = re.compile(rf"\b(?:{ASKING_WORDS})\b|^\s*(?:{QUESTION_VERBS})\b", re.IGNORECASE)
+_INTERROGATIVE: Final = re.compile(rf"^\s*(?:{ASKING_WORDS}|{QUESTION_VERBS})\b", re.IGNORECASE)
+_CLAUSE: Final = re.compile(
+    rf"^\s*(?:(?:{ASKING_WORDS}) )?(?:{QUESTION_VERBS})\b(?!.*\b(?:the|die|das|de[mnrs])\b)", re.IGNORECASE
+)
 """A clause with a verb, but without an article, which would refer to the question before."""
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{PREPOSITIONS})\w)", re.IGNORECASE)
 """An "it" that refers to the rest of its own sentence, as in "is it safe to give ibuprofen"."""

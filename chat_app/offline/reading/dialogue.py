@@ -42,6 +42,9 @@ class Exchange:
     """One question with everything that followed it."""
 
     question: str
+    """The question with the parts of German compounds separated."""
+    typed: str = ""
+    """The question as it was typed."""
     has_image: bool = False
     outputs: list[ToolOutput] = field(default_factory=list[ToolOutput])
     answer: str = ""
@@ -55,12 +58,13 @@ def exchanges(items: Sequence[Json]) -> list[Exchange]:
     for item in items:
         kind = item.get("type", "message")
         if kind == "message" and item["role"] == "user":
-            text, image = with_separate_parts(text_of(item)), _has_image(item)
+            typed, image = text_of(item), _has_image(item)
             if open_question:
-                found[-1].question = "\n".join(filter(None, [found[-1].question, text]))
+                found[-1].typed = "\n".join(filter(None, [found[-1].typed, typed]))
                 found[-1].has_image = found[-1].has_image or image
             else:
-                found.append(Exchange(text, has_image=image))
+                found.append(Exchange("", typed, has_image=image))
+            found[-1].question = with_separate_parts(found[-1].typed)
             open_question = True
         elif not found:
             continue
@@ -74,6 +78,13 @@ def exchanges(items: Sequence[Json]) -> list[Exchange]:
             name, arguments = calls.get(item["call_id"], ("", "{}"))
             found[-1].outputs.append(ToolOutput(name, arguments, text_of(item)))
     return found
+
+
+def as_typed(part: str, typed: str) -> str:
+    """Return ``part`` of a question as ``typed``, where compounds are not separated."""
+    words = ("-?".join(map(re.escape, word.replace("-", ""))) for word in part.split())
+    found = re.search(r"\s+".join(words), typed, re.IGNORECASE)
+    return found[0] if found else part
 
 
 def _has_image(item: Json) -> bool:

@@ -206,9 +206,14 @@ class Evidence:
 
     def _with_grave_beside(self, asked: Collection[Pair]) -> Evidence:
         """Return the evidence with the ``asked`` pairs, and of the others only the grave statements."""
-        others = (replace(pair, said=tuple(one for one in pair.said if one.is_grave), note="") for pair in self.pairs
-                  if pair not in asked)  # fmt: skip
-        return replace(self, pairs=[*asked, *(pair for pair in others if pair.said)])
+        others = replace(self, pairs=[pair for pair in self.pairs if pair not in asked])
+        return replace(self, pairs=[*asked, *others.grave_pairs])
+
+    @property
+    def grave_pairs(self) -> list[Pair]:
+        """The pairs with only the grave statements on them, without notes."""
+        grave = (replace(pair, said=tuple(one for one in pair.said if one.is_grave), note="") for pair in self.pairs)
+        return [pair for pair in grave if pair.said]
 
     def with_levels(self, levels: Collection[str]) -> Evidence:
         """Return the evidence with only the statements on pairs that warn at one of ``levels``, without notes."""

@@ -36,6 +36,9 @@ class ModelInput:
     items: tuple[Json, ...]
     instructions: str = ""
     functions: tuple[FunctionToolIn, ...] = ()
+    """The functions that it may call."""
+    declared: tuple[FunctionToolIn, ...] = ()
+    """All functions, also those that it may not call any more."""
     file_search: FileSearchToolIn | None = None
     forced: bool = False
     """Whether the model must call a tool (tool_choice ``required``, or a named tool)."""
@@ -107,6 +110,7 @@ def prompt_of(request: CreateResponse, items: Sequence[Json]) -> ModelInput:
         items=tuple(items),
         instructions=request.instructions or "",
         functions=tuple(tool for tool in functions if allowed("function", tool.name)),
+        declared=tuple(functions),
         file_search=searches[0] if searches and allowed("file_search") else None,
         forced=choice == "required" or isinstance(choice, NamedToolChoice) or getattr(choice, "mode", "") == "required",
         parallel=request.parallel_tool_calls is not False,
