@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from chat_app.offline.calculating.calculations import calculations, is_calculator
 from chat_app.offline.composition.compose import compose
+from chat_app.offline.composition.each_medicine import compose_each
 from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followup_signs import has_uncommon_word
+from chat_app.offline.planning.medicine_lists import of_each
 from chat_app.offline.planning.medicines_before import replaced_medicines
 from chat_app.offline.planning.prior_turns import since_last_subject, standalone
 from chat_app.offline.planning.readings import chosen_reading, tried_readings
@@ -45,6 +47,8 @@ class TurnPlan:
 
     def composed(self, question: str, evidence: Evidence) -> Answer:
         """Return the answer to the reading ``question``, which may be a case, or be completed from one."""
+        if answer := compose_each(of_each(question, evidence), evidence, self.earlier):
+            return answer
         case = case_in(question)
         newest = case.question if case and not evidence.names_in(self.asked) else self.asked
         return compose(question, evidence, newest=newest, earlier=self.earlier, in_case=case is not None)

@@ -20,7 +20,7 @@ from tools.drug_database.labels.label_scope import (
     with_asked_label_first,
 )
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.labels.named_beside import named_beside, past_limit
+from tools.drug_database.labels.named_beside import named_beside, named_first, past_limit
 from tools.drug_database.names.aliases import look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
@@ -42,6 +42,8 @@ from tools.language.vocabulary.populations import populations_asked
 from tools.milvus.connection import Client
 
 _MOST_NAMED: Final = 8
+_MOST_IN_LIST: Final = 16
+"""Maximum number of medicines that a text names and that are all returned."""
 _MOST_OF_ONE_NAME: Final = 5
 """Records of one brand that are read to find the one that holds its label."""
 _RRF_K: Final = 10
@@ -113,12 +115,15 @@ class Searcher:
         name, reading = self._interpret_patient(client, state, query)
         question = parse_query(name)
         filters = Filters.of(query)
-        most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         allowed = {one.entry for one in classed(state.index, query.drug_class)} if query.drug_class else None
         candidates = tuple(one for one in reading.candidates if allowed is None or one.entry in allowed)
+        limit = query.limit
+        if query.all_named and len(named := named_first(candidates)) > limit:
+            candidates, limit = tuple(dict.fromkeys((*named.values(), *candidates))), min(len(named), _MOST_IN_LIST)
+        most = max(limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, limit * 8)
         records = state.records(client, [state.index.entries[one.entry].key for one in candidates[:most]])
         found = [(one, records.get(state.index.entries[one.entry].key)) for one in candidates[:most]]
-        hits = _hits(found, filters, question, query)[: query.limit]
+        hits = _hits(found, filters, question, query)[:limit]
         expanded = state.expander.expand(name).expansions
         return DrugSearchResult(
             query=query,

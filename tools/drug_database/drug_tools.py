@@ -85,7 +85,7 @@ class _Tools:
         Args:
             drug_name: Brand, generic, salt, abbreviation, class or NDC, such as "metformin", "Glucophage" or "SSRI".
             drug_class: Only medicines of this class, such as "ACE inhibitor".
-            limit: Most results, 1 to 50.
+            limit: Most results, 1 to 50; more if `drug_name` names more medicines, all of them up to 16.
             dosage_form: Only products of this form, such as "tablet" or "extended release".
             route: Only products for this route, such as "oral" or "intravenous".
             strength: Only products of this strength, such as "500 mg".
@@ -97,6 +97,7 @@ class _Tools:
             name=drug_name,
             drug_class=drug_class,
             limit=max(1, min(50, limit)),
+            all_named=True,
             dosage_form=dosage_form,
             route=route,
             strength=strength,

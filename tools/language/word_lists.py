@@ -11,6 +11,7 @@ WordList = Literal[
     "conditions",
     "finite_verbs",
     "inn_stems",
+    "list_actions",
     "negations",
     "ordinal_markers",
     "organisations",

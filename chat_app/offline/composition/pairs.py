@@ -59,14 +59,14 @@ def add_grave(draft: Draft, question: Question, evidence: Evidence, others: Sequ
     for level in SEVERITIES[: 3 if asks_dose else 2]:
         for pair in evidence.with_levels({level}).pairs:
             if pair.names not in apart:
-                draft.quotes(_statements(draft, pair, aside=False))
+                draft.quotes(statements(draft, pair, aside=False))
         draft.quotes((one for one in others if SEVERITIES[_level(one)] == level), phrases.FROM_GUIDELINES)
 
 
 def of_one_patient(evidence: Evidence, answers: Sequence[str], language: Language) -> str:
     """Return what the ``answers`` to several questions do not say of pairs of medicines of different questions."""
     draft = Draft(language)
-    said = [one for pair in evidence.pairs for one in _statements(draft, pair, aside=True)]
+    said = [one for pair in evidence.pairs for one in statements(draft, pair, aside=True)]
     draft.quotes(one for one in said if not any(one[0].text in answer for answer in answers))
     return f"{phrases.said(phrases.ONE_PATIENT, language)}\n\n{draft.text}" if draft.text else ""
 
@@ -95,14 +95,14 @@ def add_pairs(
         stated = replace(pair, said=tuple(one for one in pair.said if one.severity in severities))
         shared = replace(pair, said=tuple(one for one in pair.said if not one.severity))
         if changes or pair not in apart:
-            draft.quotes(_statements(draft, stated, aside=aside, timed=question.asks_time))
+            draft.quotes(statements(draft, stated, aside=aside, timed=question.asks_time))
         if len(pair.names) > 1 and (rescues or compared or pair in apart):
             continue
         if pair.note and shared.said:
             _noted(draft, pair.note, [pair.names])
         elif pair.note:
             noted.setdefault(pair.note, []).append(pair.names)
-        draft.quotes(_statements(draft, shared, aside=aside))
+        draft.quotes(statements(draft, shared, aside=aside))
     draft.quotes(warnings)
     for note, pairs in noted.items():
         _noted(draft, note, pairs)
@@ -123,7 +123,7 @@ def _level(quote: Quote) -> int:
     return _LEVELS[severity_of(quote[0].text, "interactions")]
 
 
-def _statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -> list[Quote]:
+def statements(draft: Draft, pair: Pair, *, aside: bool, timed: bool = False) -> list[Quote]:
     """Return the first statements of each label in turn, so that a long label leaves room for the other.
 
     Aside, where something else is asked for, these are every contraindication and a few others.

@@ -204,6 +204,10 @@ class Evidence:
         found = self._with_grave_beside([pair for pair in self.pairs if not set(asked).isdisjoint(pair.names)])
         return replace(found, lookups=[_on_named(lookup, asked, question) for lookup in self.lookups])
 
+    def of_medicine(self, name: str) -> Evidence:
+        """Return the evidence on one of the found drugs alone, without pairs."""
+        return replace(self, lookups=[_on_named(lookup, [name], name) for lookup in self.lookups], pairs=[])
+
     def _with_grave_beside(self, asked: Collection[Pair]) -> Evidence:
         """Return the evidence with the ``asked`` pairs, and of the others only the grave statements."""
         others = replace(self, pairs=[pair for pair in self.pairs if pair not in asked])

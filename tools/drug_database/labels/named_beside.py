@@ -73,6 +73,15 @@ def _named_words(
     return words.union(spelt, *map(str.split, states))
 
 
+def named_first(candidates: Sequence[NameCandidate]) -> dict[str, NameCandidate]:
+    """Return the best candidate of each medicine that a text names, by its name in the text."""
+    best: dict[str, NameCandidate] = {}
+    for one in candidates:
+        if one.how in _NAMED:
+            best.setdefault(one.on, one)
+    return best
+
+
 def past_limit(index: NameIndex, candidates: Sequence[NameCandidate], hits: Sequence[DrugHit]) -> list[str]:
     """Return the medicines that a text names besides those of the shown ``hits``."""
     shown = {hit.matched.on for hit in hits}

@@ -38,7 +38,7 @@ _GLUED = re.compile(rf"(?<=[a-z]{{3}})(?={_STRENGTH.pattern}(?![a-z]))", re.IGNO
 """The boundary between a name and a strength, as in ``metformin500mg``."""
 _OWNS = re.compile(r"\b(what|how|who|where|when|it|that|patient)['\u2019]s\b", re.IGNORECASE)
 _TOGETHER = re.compile(
-    r"together|interact\w*|combin(?:e|ed|ing)|con(?:comitant|current)\w*|simultaneous\w*|coadminist\w*"
+    r"together|interact\w*|clash\w*|combin(?:e|ed|ing)|con(?:comitant|current)\w*|simultaneous\w*|coadminist\w*"
     r"|zusammen|gemeinsam|gleichzeitig\w*|wechselwirk\w*|kombinier\w*|junt[oa]s|interac\w*"
 )
 _WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(shipped_words('compounded')))})")

@@ -16,6 +16,8 @@ class DrugQuery(Frozen, hide_input_in_errors=True):
     name: str = Field(max_length=100_000)
     drug_class: str | None = None
     limit: int = Field(default=5, ge=1, le=50)
+    all_named: bool = False
+    """Whether to return every medicine that ``name`` names, up to 16, also beyond ``limit``."""
     dosage_form: str | None = None
     route: str | None = None
     strength: str | None = None

@@ -1,0 +1,135 @@
+"""A question on a list of medicines is answered for each of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from chat_app.offline import phrases
+from chat_app.offline.composition.each_medicine import compose_each
+from chat_app.offline.planning.medicine_lists import of_each
+from chat_app.offline.reading.dialogue import ToolOutput
+from chat_app.offline.reading.evidence import Evidence
+from chat_app.offline.reading.tool_outputs import gather
+
+LIST = "zorbium 5 mg\nvelcor 20 mg\nplaxin 1 g"
+LABELS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "zorbium": {
+        "renal_dosing": ["Zorbium is contraindicated when creatinine clearance is below 30 mL/min."],
+        "warnings": ["Zorbium can cause hyperkalemia."],
+        "dosage": ["Zorbium is withheld 3 days before surgery."],
+    },
+    "velcor": {
+        "renal_dosing": ["At creatinine clearance of 60 mL/min or above velcor is given as 20 mg."],
+        "warnings": ["Velcor can cause cough."],
+    },
+    "plaxin": {"pregnancy": ["Plaxin is stopped in pregnancy."], "warnings": ["Plaxin can cause hyperkalemia."]},
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        f"{LIST}\nwhich of these raise potassium?",
+        f"{LIST}\nanything to stop before surgery?",
+        "72F, on zorbium 5 mg, velcor 20 mg and plaxin. Which need adjusting before surgery?",
+        f"Are her medicines ok in pregnancy?\n{LIST}",
+        f"{LIST}\nwelche davon machen Husten?",
+        f"{LIST}\nmuss etwas pausiert werden vor der Operation?",
+    ],
+)
+def test_a_question_on_a_list_is_asked_of_each_medicine(question: str) -> None:
+    asked = of_each(question, evidence())
+
+    assert list(asked) == ["zorbium", "velcor", "plaxin"]
+    assert all(name in one and not any(other in one for other in asked if other != name) for name, one in asked.items())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        f"{LIST}\nany interactions?",
+        f"{LIST}\nDo any of these clash?",
+        f"{LIST}\nWhat is the potassium goal in dialysis?",
+        f"{LIST}\nWhich antibiotic would you choose for pneumonia?",
+        f"{LIST}\nWhat should be stopped before zorbium?",
+        "zorbium 5 mg\nvelcor 20 mg\nwhich of these raise potassium?",
+    ],
+)
+def test_another_question_is_not(question: str) -> None:
+    assert of_each(question, evidence()) == {}
+
+
+def test_a_list_is_answered_medicine_by_medicine() -> None:
+    text = answer(f"{LIST}\nwhich of these cause hyperkalemia?")
+
+    assert "Zorbium can cause hyperkalemia." in text
+    assert "Plaxin can cause hyperkalemia." in text
+    assert "cough" not in text
+    assert text.endswith(phrases.NOT_STATED.format(names="velcor"))
+
+
+def test_the_values_of_the_patient_choose_the_statements() -> None:
+    text = answer(f"Creatinine clearance 22 mL/min\n{LIST}\nanything to stop?")
+
+    assert "Zorbium is contraindicated when creatinine clearance is below 30 mL/min." in text
+    assert "velcor is given as 20 mg" not in text
+
+
+def test_what_may_be_done_need_not_be_said_in_the_same_words() -> None:
+    text = answer(f"{LIST}\nwhich need adjusting before surgery?")
+
+    assert "Zorbium is withheld 3 days before surgery." in text
+    assert text.endswith(phrases.NOT_STATED.format(names="velcor and plaxin"))
+
+
+def test_a_group_of_patients_is_enough() -> None:
+    text = answer(f"{LIST}\nare these ok in pregnancy?")
+
+    assert "Plaxin is stopped in pregnancy." in text
+    assert "Zorbium" not in text
+
+
+def test_grave_interactions_follow() -> None:
+    text = answer(f"{LIST}\nwhich of these cause hyperkalemia?", clash=True)
+
+    assert text.index("Plaxin can cause hyperkalemia.") < text.index("Velcor with zorbium is contraindicated.")
+
+
+def test_without_a_clear_answer_for_any_there_is_none() -> None:
+    questions = of_each(f"{LIST}\nwhich of these cause baldness?", evidence())
+
+    assert questions
+    assert compose_each(questions, evidence(), ()) is None
+
+
+def answer(question: str, *, clash: bool = False) -> str:
+    found = evidence(clash=clash)
+    answered = compose_each(of_each(question, found), found, ())
+    assert answered is not None
+    return answered.text
+
+
+def evidence(*, clash: bool = False) -> Evidence:
+    """Return what a search for all three medicines brings, and a statement on two of them."""
+    results = [
+        {"generic_name": name, "label": label, "cite": "", "matched": {"how": "exact", "on": name}}
+        for name, label in LABELS.items()
+    ]
+    outputs = [
+        ToolOutput(
+            "search_drugs",
+            '{"drug_name": "zorbium, velcor, plaxin"}',
+            json.dumps({"results": results, "did_you_mean": []}),
+        )
+    ]
+    if clash:
+        said = {
+            "generic_name": "velcor", "label_of": "velcor", "about": "zorbium", "severity": "contraindicated",
+            "label": {"interactions": ["Velcor with zorbium is contraindicated."]}, "cite": "",
+        }  # fmt: skip
+        pairs = {"pairs": [{"medicines": ["zorbium", "velcor"]}], "results": [said]}
+        outputs.append(ToolOutput("check", "{}", json.dumps(pairs)))
+    return gather(outputs)
