@@ -52,10 +52,10 @@ def test_a_question_on_a_list_is_asked_of_each_medicine(question: str) -> None:
     [
         f"{LIST}\nany interactions?",
         f"{LIST}\nDo any of these clash?",
-        f"{LIST}\nWhat is the potassium goal in dialysis?",
-        f"{LIST}\nWhich antibiotic would you choose for pneumonia?",
         f"{LIST}\nWhat should be stopped before zorbium?",
         "zorbium 5 mg\nvelcor 20 mg\nwhich of these raise potassium?",
+        "Her husband drove her in, she lives alone with two cats, walks daily, gardens, reads, sings in the church choir "
+        "and takes zorbium, velcor and plaxin. Her daughter visits weekly. Which of these raise potassium?",
     ],
 )
 def test_another_question_is_not(question: str) -> None:
@@ -98,8 +98,16 @@ def test_grave_interactions_follow() -> None:
     assert text.index("Plaxin can cause hyperkalemia.") < text.index("Velcor with zorbium is contraindicated.")
 
 
-def test_without_a_clear_answer_for_any_there_is_none() -> None:
-    questions = of_each(f"{LIST}\nwhich of these cause baldness?", evidence())
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "which of these cause baldness?",
+        "What is the potassium goal in dialysis?",
+        "Which antibiotic would you choose for pneumonia?",
+    ],
+)
+def test_without_a_clear_answer_for_any_there_is_none(asked: str) -> None:
+    questions = of_each(f"{LIST}\n{asked}", evidence())
 
     assert questions
     assert compose_each(questions, evidence(), ()) is None

@@ -6,60 +6,67 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from chat_app.offline.composition.asked_of_pairs import asks_on_all
 from chat_app.offline.extraction.drug_parts import asked_sections
-from chat_app.offline.planning.calls import ABOUT_OTHERS
-from chat_app.offline.planning.followup_signs import QUESTION_VERBS
-from chat_app.offline.planning.followups import ENDING, of_patient
+from chat_app.offline.planning.followup_signs import length
+from chat_app.offline.planning.followups import ENDING
 from chat_app.offline.reading.evidence import Evidence
 from tools.drug_database.names.query_words import parse_query
 from tools.language.sentences import sentences
+from tools.language.vocabulary.patient_values import other_values, value_names
+from tools.language.vocabulary.populations import populations_in
 from tools.language.word_lists import word_list
 
 _FEWEST: Final = 3
-_ACTIONS: Final = "|".join(map(re.escape, word_list("list_actions")))
-_MEDICINES: Final = (
-    r"(?:drugs|med(?:icine|ication)?s|tablets|pills|medications?|medikamente?n?|medikation|mitteln?|tabletten"
-    r"|arzneimitteln?|medicamentos|fármacos)\b"
-)
-_THESE: Final = r"(?:these|those|them|this list|the list|diesen?|davon|estos|ellos)\b"
-_VERBS: Final = (
-    rf"(?:{QUESTION_VERBS}|to|needs?|ha(?:ve|s)|cause\w*|raise\w*|lower\w*|prolong\w*|worsen\w*|brauch\w+|haben)"
-)
-_OF_LIST: Final = re.compile(
-    rf"\b(?:{_MEDICINES}|{_THESE}(?! \w+s\b))"
-    rf"|\b(?:any|anything|something|etwas|irgendwas|algo)\b.*\b(?:{_ACTIONS})"
-    rf"|\b(?:what|was|qué) (?:{QUESTION_VERBS}|to)\b.*\b(?:{_ACTIONS})"
-    rf"|\b(?:which|welche|cuáles)(?: ones?)? {_VERBS}\b",
-    re.IGNORECASE,
-)
-"""Refers to the medicines of a list: "which of these", "anything to stop", "which need a lower dose"."""
+_MOST_TERMS: Final = 6
+"""Maximum number of terms for each medicine of a list, beside the question; a described case has more."""
+_END_OF_ITEM: Final = re.compile(r"[.;:?!]\s+|\n| [-–—] ")
 _OF_THESE: Final = re.compile(
-    r"^\W*(?:which|any|anything|what|welche[rsn]?|was|etwas|irgendwas|cuál(?:es)?|qué|algo)(?: ones?)?"
-    rf"(?: {_MEDICINES})?(?: (?:of|from|on|von|auf) (?:{_THESE}|\w+ {_MEDICINES}))?\b",
+    r"^\W*(?:which|any|anything|what|welche[rsn]?|was|etwas|irgendwas|cuál(?:es)?|qué|algo)(?: ones?| drugs?| meds?)?"
+    r"(?: (?:of|from|on|von|auf) (?:these|those|them|this list|the list|diesen|davon|estos))?(?: davon)?\b",
     re.IGNORECASE,
 )
 """The words that ask for medicines of the list."""
+
+_ACTS: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, word_list('list_actions')))})", re.IGNORECASE)
 
 
 def of_each(question: str, evidence: Evidence) -> Mapping[str, str]:
     """Return for each medicine of a list what ``question`` asks of it; empty if it does not ask of a list.
 
-    A list names at least three medicines before or after the question, which names none and is not on their
+    A list names at least three medicines in few other words. The question follows or precedes it, and is not on their
     combination.
     """
-    parts = [part for line in question.split("\n") for part in sentences(line)]
-    asking = [part for part in parts if part.endswith("?")] or parts[-1:]
-    asked, told = " ".join(asking), " ".join(part for part in parts if part not in asking)
-    if evidence.on_overdose or not _OF_LIST.search(asked) or _asks_together(asked):
+    names = list(dict.fromkeys(evidence.names_in(question)))
+    asked, told = _asked_beside(question, evidence) if len(names) >= _FEWEST and not evidence.on_overdose else ("", "")
+    if not asked or length(told) > _MOST_TERMS * len(names):
         return {}
-    names = list(dict.fromkeys(evidence.names_in(told)))
-    if len(names) < _FEWEST or evidence.names_in(asked):
+    if parse_query(asked).asks_together or "interactions" in asked_sections(asked):
+        return {}
+    if asks_on_all(asked) and not (_ACTS.search(asked) or value_names(told) or populations_in(told)):
         return {}
     rest = ENDING.sub("", _OF_THESE.sub("", asked)).strip()
-    return {name: of_patient(rest, [name], told) for name in names}
+    about = ", ".join([*_values(told, asked), *(populations_in(told) if not populations_in(asked) else ())])
+    return {name: f"{rest} ({', '.join(filter(None, (name, about)))})?" for name in names}
 
 
-def _asks_together(question: str) -> bool:
-    """Return whether ``question`` asks what the medicines do together."""
-    together = parse_query(question).asks_together or "interactions" in asked_sections(question)
-    return together or ABOUT_OTHERS.search(question) is not None
+def _values(told: str, asked: str) -> list[str]:
+    """Return the values of ``told`` whose names ``asked`` has, else all; but no age, which bounds other statements."""
+    values = [value for value in other_values(told, asked) if not value[0].isdigit()]
+    return [value for value in values if value.split()[0] in asked.casefold()] or values
+
+
+def _asked_beside(text: str, evidence: Evidence) -> tuple[str, str]:
+    """Return the question after or before the medicines that ``text`` names, and all other words; empty if none is."""
+    named = [name for one in evidence.named for name in (*one.names, one.matched_on) if name]
+    found = list(re.finditer("|".join(rf"\b{re.escape(name)}" for name in named), text, re.IGNORECASE))
+    if not found:
+        return "", ""
+    end = _END_OF_ITEM.search(text, found[-1].end())
+    sides = (text[end.end() :] if end else "", text[: found[0].start()])
+    for side in sides:
+        parts = [part for line in side.split("\n") for part in sentences(line)]
+        asking = [part for part in parts if part.endswith("?")] or (parts[-1:] if side is sides[0] else [])
+        if asking and length(asked := " ".join(asking)):
+            return asked, text.replace(asking[0], "") if len(asking) == 1 else text
+    return "", ""
