@@ -243,6 +243,14 @@ async def test_a_medicine_that_somebody_is_allergic_to_is_found_only_alone(drugs
     assert [hit.record.generic_name for hit in alone.hits] == ["aspirin"]
 
 
+async def test_an_analyte_with_its_result_is_no_medicine(drugs: DrugDatabase) -> None:
+    found = await drugs.search(DrugQuery(name="cortisol 120, urea 22, on digoxin and amiodarone, digoxin level 2.4"))
+    assert {hit.record.generic_name for hit in found.hits} == {"digoxin", "amiodarone"}
+    assert not (found.also_named or found.did_you_mean or found.not_loaded)
+    only = await drugs.search(DrugQuery(name="Cortisol normal"))
+    assert not (only.hits or only.also_named or only.did_you_mean)
+
+
 async def test_a_medicine_other_than_which_one_is_asked_for_is_not_found(drugs: DrugDatabase) -> None:
     other = await drugs.search(DrugQuery(name="which NSAID for gout other than naproxen?"))
     assert other.hits

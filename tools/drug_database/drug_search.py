@@ -22,6 +22,7 @@ from tools.drug_database.labels.label_scope import (
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside, named_first, past_limit
 from tools.drug_database.names.aliases import look_alikes
+from tools.drug_database.names.laboratory_results import without_results
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate, classed, distinct, meanings_of
@@ -155,15 +156,16 @@ class Searcher:
         return state.records(client, [key]).get(key) if state else None
 
     def _interpret_patient(self, client: Client, state: DrugSnapshot, query: DrugQuery) -> tuple[str, Reading]:
-        """Interpret the text without what the patient does not take; all of it if no medicine is left."""
-        rest = without_withdrawn(without_allergens(without_excluded(query.name)))
-        if rest != query.name:
+        """Interpret the text without results and what the patient does not take; with the latter if nothing is left."""
+        text = without_results(query.name)
+        rest = without_withdrawn(without_allergens(without_excluded(text)))
+        if rest != text:
             reading = self._interpret(client, state, parse_query(rest), query)
-            if excluded(query.name) or any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
+            if excluded(text) or any(one.how in {"exact", "brand", "synonym"} for one in reading.candidates):
                 return rest, reading
             if ASKS_FOR_MEDICINE.search(rest):
                 return rest, Reading()
-        return query.name, self._interpret(client, state, parse_query(query.name), query)
+        return text, self._interpret(client, state, parse_query(text), query)
 
     def _interpret(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
         if query.drug_class and not question.words:
