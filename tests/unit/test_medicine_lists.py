@@ -54,7 +54,7 @@ def test_a_question_on_a_list_is_asked_of_each_medicine(question: str) -> None:
         f"{LIST}\nDo any of these clash?",
         f"{LIST}\nWhat should be stopped before zorbium?",
         "zorbium 5 mg\nvelcor 20 mg\nwhich of these raise potassium?",
-        "Her husband drove her in, she lives alone with two cats, walks daily, gardens, reads, sings in the church choir "
+        "Her husband drove her in, she lives alone with two cats, walks daily, gardens, sings in the church choir "
         "and takes zorbium, velcor and plaxin. Her daughter visits weekly. Which of these raise potassium?",
     ],
 )

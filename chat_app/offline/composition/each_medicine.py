@@ -35,7 +35,8 @@ def compose_each(questions: Mapping[str, str], evidence: Evidence, earlier: Sequ
     """
     draft = Draft(language_of(*questions.values(), *earlier))
     read = {
-        name: _Asked.of(question, evidence.of_medicine(name), draft.language) for name, question in questions.items()
+        name: _MedicineQuestion.of(question, evidence.of_medicine(name), draft.language)
+        for name, question in questions.items()
     }
     known = frozenset[frozenset[str]]().union(*(one.known for one in read.values()))
     told = {name: one.telling(known) for name, one in read.items()}
@@ -51,7 +52,7 @@ def compose_each(questions: Mapping[str, str], evidence: Evidence, earlier: Sequ
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _MedicineQuestion:
     """A question on one medicine, and the units of its label and of guidelines that are on it."""
 
     question: Question

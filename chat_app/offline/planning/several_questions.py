@@ -64,7 +64,7 @@ _LONGEST_NOTE: Final = 8
 _ALTERNATIVE: Final = re.compile(r"\s*(?:or|oder|o|no|nein)\b", re.IGNORECASE)
 
 
-class Part(NamedTuple):
+class QuestionPart(NamedTuple):
     """One of several questions of a message."""
 
     told: str
@@ -77,7 +77,7 @@ class Part(NamedTuple):
         return f"{self.told} {self.question}".strip()
 
 
-def questions_in(text: str) -> list[Part]:
+def questions_in(text: str) -> list[QuestionPart]:
     """Return the questions of ``text`` in their order; none if it asks at most one.
 
     A clause that tells something belongs to the question of its sentence. A question without words of its own ("ok?")
@@ -93,7 +93,7 @@ def questions_in(text: str) -> list[Part]:
             asked[-1] = (asked[-1][0], f"{asked[-1][1]} {part}")
         else:
             asked.append((told, _AND.sub("", part)))
-    return [Part(" ".join(about), question) for about, question in asked] if len(asked) > 1 else []
+    return [QuestionPart(" ".join(about), question) for about, question in asked] if len(asked) > 1 else []
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
