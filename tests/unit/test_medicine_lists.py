@@ -54,8 +54,8 @@ def test_a_question_on_a_list_is_asked_of_each_medicine(question: str) -> None:
         f"{LIST}\nDo any of these clash?",
         f"{LIST}\nWhat should be stopped before zorbium?",
         "zorbium 5 mg\nvelcor 20 mg\nwhich of these raise potassium?",
-        "Her husband drove her in, she lives alone with two cats, walks daily, gardens, sings in the church choir "
-        "and takes zorbium, velcor and plaxin. Her daughter visits weekly. Which of these raise potassium?",
+        "Retired teacher, hip surgery in 2017, hearing aids, glaucoma, gardens daily, sings in the church choir. Takes "
+        "zorbium, velcor and plaxin. Sleeps badly, ankles swollen, no cough. Which of these raise potassium?",
     ],
 )
 def test_another_question_is_not(question: str) -> None:
