@@ -47,7 +47,7 @@ class TurnPlan:
 
     def composed(self, question: str, evidence: Evidence) -> Answer:
         """Return the answer to the reading ``question``, which may be a case, or be completed from one."""
-        if answer := compose_each(of_each(question, evidence), evidence, self.earlier):
+        if answer := compose_each(question, of_each(question, evidence), evidence, self.earlier):
             return answer
         case = case_in(question)
         newest = case.question if case and not evidence.names_in(self.asked) else self.asked

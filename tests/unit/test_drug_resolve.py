@@ -149,6 +149,10 @@ def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> 
         ("aspirin, lithium and dipyridamole", ["aspirin", "lithium", "dipyridamole"]),
         ("warfarin with aspirin and dipyridamole", ["warfarin", "aspirin+dipyridamole"]),
         ("aspirin, dipyridamole", ["aspirin+dipyridamole"]),
+        ("aspirin 75 mg, dipyridamole 200 mg", ["aspirin", "dipyridamole"]),
+        ("aspirin 75 mg\ndipyridamole 200 mg\nwarfarin", ["aspirin", "dipyridamole", "warfarin"]),
+        ("warfarin\naspirin\ndipyridamole", ["warfarin", "aspirin", "dipyridamole"]),
+        ("warfarin 5 mg, aspirin 75 mg, dipyridamole", ["warfarin", "aspirin", "dipyridamole"]),
     ],
 )
 def test_two_medicines_of_a_question_are_not_taken_for_the_product_that_combines_them(

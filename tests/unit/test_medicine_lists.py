@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -53,13 +54,38 @@ def test_a_question_on_a_list_is_asked_of_each_medicine(question: str) -> None:
         f"{LIST}\nany interactions?",
         f"{LIST}\nDo any of these clash?",
         f"{LIST}\nWhat should be stopped before zorbium?",
-        "zorbium 5 mg\nvelcor 20 mg\nwhich of these raise potassium?",
         "Retired teacher, hip surgery in 2017, hearing aids, glaucoma, gardens daily, sings in the church choir. Takes "
         "zorbium, velcor and plaxin. Sleeps badly, ankles swollen, no cough. Which of these raise potassium?",
     ],
 )
 def test_another_question_is_not(question: str) -> None:
     assert of_each(question, evidence()) == {}
+
+
+def test_two_medicines_are_no_list() -> None:
+    found = evidence(names=("zorbium", "velcor"))
+
+    assert of_each("zorbium 5 mg\nvelcor 20 mg\nwhich of these raise potassium?", found) == {}
+
+
+def test_names_in_another_language_count() -> None:
+    found = evidence(names=("zorbium", "velcor", "chlorthalidone"))
+
+    asked = of_each("Zorbium 5 mg, Velcor 20 mg, Chlortalidon 25 mg. Welche machen Husten?", found)
+
+    assert list(asked) == ["zorbium", "velcor", "chlorthalidone"]
+
+
+def test_medicines_that_are_not_loaded_are_named() -> None:
+    note = "Plaxofil is not in the drug database."
+    found = evidence()
+    found = replace(found, lookups=[replace(each, not_loaded=(note,)) for each in found.lookups])
+
+    question = f"{LIST}\nplaxofil 1 g\nwhich of these cause hyperkalemia?"
+    answered = compose_each(question, of_each(question, found), found, ())
+
+    assert answered is not None
+    assert answered.text.endswith(note)
 
 
 def test_a_list_is_answered_medicine_by_medicine() -> None:
@@ -110,21 +136,21 @@ def test_without_a_clear_answer_for_any_there_is_none(asked: str) -> None:
     questions = of_each(f"{LIST}\n{asked}", evidence())
 
     assert questions
-    assert compose_each(questions, evidence(), ()) is None
+    assert compose_each("", questions, evidence(), ()) is None
 
 
 def answer(question: str, *, clash: bool = False) -> str:
     found = evidence(clash=clash)
-    answered = compose_each(of_each(question, found), found, ())
+    answered = compose_each(question, of_each(question, found), found, ())
     assert answered is not None
     return answered.text
 
 
-def evidence(*, clash: bool = False) -> Evidence:
+def evidence(*, clash: bool = False, names: Sequence[str] = tuple(LABELS)) -> Evidence:
     """Return what a search for all three medicines brings, and a statement on two of them."""
     results = [
-        {"generic_name": name, "label": label, "cite": "", "matched": {"how": "exact", "on": name}}
-        for name, label in LABELS.items()
+        {"generic_name": name, "label": LABELS.get(name, {}), "cite": "", "matched": {"how": "exact", "on": name}}
+        for name in names
     ]
     outputs = [
         ToolOutput(

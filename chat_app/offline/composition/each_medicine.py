@@ -10,6 +10,7 @@ from chat_app.offline import phrases
 from chat_app.offline.composition.answer_checks import read_asked
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.composition.pairs import statements
+from chat_app.offline.composition.remarks import say_others_not_loaded
 from chat_app.offline.extraction.candidates import names_others
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, section_terms
 from chat_app.offline.extraction.question import Question
@@ -28,12 +29,15 @@ _MOST_OF_ONE: Final = 2
 """Maximum number of quotes on one medicine."""
 
 
-def compose_each(questions: Mapping[str, str], evidence: Evidence, earlier: Sequence[str]) -> Answer | None:
-    """Return the answers to the ``questions`` by the medicine that each is on, and grave statements on their pairs.
+def compose_each(
+    message: str, questions: Mapping[str, str], evidence: Evidence, earlier: Sequence[str]
+) -> Answer | None:
+    """Return the answers to the ``questions`` of ``message`` by the medicine that each is on.
 
+    Grave statements on their pairs follow, and the medicines without a clear answer and those that are not loaded.
     Return None if no question has a clear answer.
     """
-    draft = Draft(language_of(*questions.values(), *earlier))
+    draft = Draft(language_of(message, *earlier))
     read = {
         name: _MedicineQuestion.of(question, evidence.of_medicine(name), draft.language)
         for name, question in questions.items()
@@ -48,6 +52,7 @@ def compose_each(questions: Mapping[str, str], evidence: Evidence, earlier: Sequ
         draft.quotes(statements(draft, pair, aside=True))
     if silent := [name for name, quotes in told.items() if not quotes]:
         draft.say(phrases.NOT_STATED, names=silent)
+    say_others_not_loaded(draft, evidence, message)
     return Answer(draft.text, tuple(draft.citations))
 
 

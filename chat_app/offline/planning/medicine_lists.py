@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from chat_app.offline.composition.asked_of_pairs import asks_on_all
 from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.planning.followup_signs import length
 from chat_app.offline.planning.followups import ENDING
+from chat_app.offline.planning.medicines_before import subjects
 from chat_app.offline.reading.evidence import Evidence
 from tools.drug_database.names.query_words import parse_query
 from tools.language.sentences import sentences
@@ -27,7 +29,6 @@ _OF_THESE: Final = re.compile(
     re.IGNORECASE,
 )
 """The words that ask for medicines of the list."""
-
 _ACTS: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, word_list('list_actions')))})", re.IGNORECASE)
 
 
@@ -37,7 +38,7 @@ def of_each(question: str, evidence: Evidence) -> Mapping[str, str]:
     A list names at least three medicines in few other words. The question follows or precedes it, and is not on their
     combination.
     """
-    names = list(dict.fromkeys(evidence.names_in(question)))
+    names = list(dict.fromkeys(record.name for record in evidence.named))
     asked, told = _asked_beside(question, evidence) if len(names) >= _FEWEST and not evidence.on_overdose else ("", "")
     if not asked or length(told) > _MOST_TERMS * len(names):
         return {}
@@ -58,15 +59,17 @@ def _values(told: str, asked: str) -> list[str]:
 
 def _asked_beside(text: str, evidence: Evidence) -> tuple[str, str]:
     """Return the question after or before the medicines that ``text`` names, and all other words; empty if none is."""
-    named = [name for one in evidence.named for name in (*one.names, one.matched_on) if name]
-    found = list(re.finditer("|".join(rf"\b{re.escape(name)}" for name in named), text, re.IGNORECASE))
+    named = replace(evidence, lookups=[replace(each, records=tuple(evidence.named)) for each in evidence.lookups[:1]])
+    mentions = map(re.escape, subjects(text, named, beside=False))
+    found = list(re.finditer(rf"\b(?:{'|'.join(mentions) or '(?!)'})", text, re.IGNORECASE))
     if not found:
         return "", ""
     end = _END_OF_ITEM.search(text, found[-1].end())
-    sides = (text[end.end() :] if end else "", text[: found[0].start()])
-    for side in sides:
+    for side in (text[end.end() :] if end else "", text[: found[0].start()]):
         parts = [part for line in side.split("\n") for part in sentences(line)]
-        asking = [part for part in parts if part.endswith("?")] or (parts[-1:] if side is sides[0] else [])
+        asking = [part for part in parts if part.endswith("?")] or (
+            parts[-1:] if end and side == text[end.end() :] else []
+        )
         if asking and length(asked := " ".join(asking)):
             return asked, text.replace(asking[0], "") if len(asking) == 1 else text
     return "", ""

@@ -73,7 +73,8 @@ def _span(index: NameIndex, part: Sequence[str], start: int) -> NameSpan | None:
 def _joined(index: NameIndex, spans: list[NameSpan], question: TypedQuery) -> list[NameSpan]:
     """Join neighbouring names that are the parts of one combination, the longest run first.
 
-    "With" and a comma separate two medicines, unless the question names only these parts.
+    "With", a comma and a line break separate two medicines. Without an amount before the comma they do not if the
+    question names only these parts: "amlodipine, valsartan".
     """
     for length in range(len(spans), 1, -1):
         for first in range(len(spans) - length + 1):
@@ -98,7 +99,8 @@ def _adjacent(run: Sequence[NameSpan], question: TypedQuery, *, alone: bool) -> 
         between = words[one.end : other.start]
         if not all(word in JOINING or word in PRODUCT_WORDS or word[0].isdigit() for word in between):
             return False
-        separated = not BESIDE.isdisjoint(between) or (words[one.end - 1], words[other.start]) in question.listed
-        if separated and not alone:
+        listed = not question.listed.isdisjoint(pairwise(words[one.end - 1 : other.start + 1]))
+        has_amount = any(word[0].isdigit() for word in between)
+        if (listed and (has_amount or not alone)) or not (alone or BESIDE.isdisjoint(between)):
             return False
     return True

@@ -44,6 +44,8 @@ _TOGETHER = re.compile(
 _WITH_FORM: Final = re.compile(rf"(?P<name>\w{{4,}}?)(?P<form>{'|'.join(sorted(shipped_words('compounded')))})")
 _PLUS: Final = re.compile(r"(?<=\w)\+(?=\w)|(?<=\s)\+(?=\s)")
 _LISTED: Final = re.compile(r"(\w+),\s*(?=(\w+))")
+_LINES: Final = re.compile(r"(?<=\w)[^\S\n]*\n\s*(?=\w)")
+"""A line break between two words, which separates the medicines of a list like a comma."""
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 """Trade mark signs, which folding would turn into letters."""
 
@@ -68,7 +70,7 @@ class TypedQuery(NamedTuple):
     hyphenated: frozenset[tuple[str, str]] = frozenset()
     """The pairs of words that a hyphen joins, each in both orders: ``CKD-EPI``."""
     listed: frozenset[tuple[str, str]] = frozenset()
-    """The pairs of words that a comma separates."""
+    """The pairs of words that a comma or a line break separates."""
 
     @property
     def product(self) -> str:
@@ -97,7 +99,7 @@ class TypedQuery(NamedTuple):
 
 def parse_query(typed: str) -> TypedQuery:
     """Parse the first ``LONGEST`` characters of a typed text; control characters count as spaces."""
-    start = typed[: LONGEST * 4]
+    start = _LINES.sub(", ", typed[: LONGEST * 4])
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
     visible = with_joining_words(visible)
     plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])
