@@ -87,6 +87,15 @@ class TypedQuery(NamedTuple):
         """Return whether the text asks about medicines taken together, and so never means their combination product."""
         return any(_TOGETHER.fullmatch(word) for word in self.words)
 
+    @property
+    def lists_doses(self) -> bool:
+        """Return whether a comma or a line break follows an amount or form: "aspirin 75 mg, warfarin"."""
+        return any(
+            not other[0].isdigit() and (one in UNITS or one in PRODUCT_WORDS or _AMOUNT.match(one) is not None)
+            for one, other in self.listed
+            if one and other
+        )
+
     def may_be_name(self, words: Sequence[str]) -> bool:
         """Return whether ``words`` can be one name; "and" separates two if medicines are taken together."""
         return not self.asks_together or JOINING.isdisjoint(words)

@@ -178,7 +178,8 @@ def _as_one_name(index: NameIndex, question: TypedQuery) -> Reading | None:
     # The core is one name only if its words are next to each other in the text.
     run = core if f" {core} " in f" {question.without_product_words} " else ""
     for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, run))):
-        find = named_alone if question.asks_together or (text == core and core != question.product) else named
+        apart = question.asks_together or question.lists_doses
+        find = named_alone if apart or (text == core and core != question.product) else named
         found, note = find(index, text) if question.may_be_name(text.split()) else ([], "")
         if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, text)):
             return Reading(distinct(found), notes=with_combinations(index, found, note))
