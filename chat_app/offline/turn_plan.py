@@ -9,7 +9,7 @@ from chat_app.offline.calculating.calculations import calculations, is_calculato
 from chat_app.offline.composition.compose import compose
 from chat_app.offline.composition.each_medicine import compose_each
 from chat_app.offline.planning.calls import comparison, plan
-from chat_app.offline.planning.followup_signs import has_uncommon_word
+from chat_app.offline.planning.followup_signs import has_uncommon_word, pronouns
 from chat_app.offline.planning.medicine_lists import of_each
 from chat_app.offline.planning.medicines_before import replaced_medicines
 from chat_app.offline.planning.prior_turns import since_last_subject, standalone
@@ -133,12 +133,18 @@ def _split(turn: Exchange, before: Sequence[Exchange], prompt: ModelInput) -> li
     found: list[tuple[Exchange, TurnPlan]] = []
     for part in questions_in(turn.question):
         exchange = Exchange(part.text, has_image=turn.has_image)
-        earlier = since_last_subject([*before, *(one for one, _ in found), exchange])[:-1]
+        # A pronoun after another one means the same: in "can he have B with it? When is it stopped?" both are A.
+        same = [one for one, plan in found if not (_has_pronoun(part.question) and _has_pronoun(plan.heading))]
+        earlier = since_last_subject([*before, *same, exchange])[:-1]
         plan = _replayed(exchange, earlier, turn.outputs, declared)
         if not prompt.functions:
             plan = planned([*earlier, exchange], declared, is_part=True, last=True)
         found.append((exchange, replace(plan, heading=as_typed(part.question, turn.typed))))
     return found
+
+
+def _has_pronoun(question: str) -> bool:
+    return pronouns(question).search(question) is not None
 
 
 def _replayed(

@@ -62,6 +62,12 @@ def test_another_question_is_not(question: str) -> None:
     assert of_each(question, evidence()) == {}
 
 
+def test_the_medicines_are_in_the_order_of_the_list() -> None:
+    asked = of_each("plaxin 1 g, velcor 20 mg, zorbium 5 mg. Which of these raise potassium?", evidence())
+
+    assert list(asked) == ["plaxin", "velcor", "zorbium"]
+
+
 def test_two_medicines_are_no_list() -> None:
     found = evidence(names=("zorbium", "velcor"))
 

@@ -127,6 +127,15 @@ async def test_a_follow_up_goes_on_from_the_last_question_of_a_message() -> None
     assert all("velcor" in one and "zorbium" not in one for one in searched)
 
 
+async def test_a_pronoun_after_another_one_means_the_same() -> None:
+    calls, _ = await asked("What is the dose of zorbium? Can she take velcor with it? When is it stopped in pregnancy?")
+
+    searched = [given["drug_name"] for name, given in calls if name == "search_drugs"]
+    last = [one for one in searched if "pregnancy" in one]
+    assert last
+    assert all("zorbium" in one and "velcor" not in one for one in last)
+
+
 async def test_without_more_steps_each_question_is_answered_from_what_was_found() -> None:
     _, answer = await asked("What is the dose of zorbium? What is the dose of velcor?", most_steps=1)
 

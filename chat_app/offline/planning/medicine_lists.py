@@ -48,7 +48,15 @@ def of_each(question: str, evidence: Evidence) -> Mapping[str, str]:
         return {}
     rest = ENDING.sub("", _OF_THESE.sub("", asked)).strip()
     about = ", ".join([*_values(told, asked), *(populations_in(told) if not populations_in(asked) else ())])
+    names.sort(key=lambda name: _place(name, question, evidence))
     return {name: f"{rest} ({', '.join(filter(None, (name, about)))})?" for name in names}
+
+
+def _place(name: str, text: str, evidence: Evidence) -> int:
+    """Return where ``text`` names a medicine, or its end where it is named in another language."""
+    typed = (record.matched_on for record in evidence.named if record.name == name)
+    found = (re.search(rf"\b{re.escape(one)}", text, re.IGNORECASE) for one in (*typed, name) if one)
+    return min((match.start() for match in found if match), default=len(text))
 
 
 def _values(told: str, asked: str) -> list[str]:
