@@ -107,15 +107,9 @@ def needed_calls(turn: Exchange, plans: Sequence[tuple[Exchange, TurnPlan]], pro
 
 
 def beside(turn: Exchange, plans: Sequence[tuple[Exchange, TurnPlan]]) -> Evidence:
-    """Return the evidence of ``turn`` that belongs to none of its questions, with only the grave statements on pairs.
-
-    Pairs of a single question are left out.
-    """
+    """Return the evidence of ``turn`` that belongs to none of its questions, with only grave statements on pairs."""
     shared = gather([output for output in turn.outputs if not any(output in one.outputs for one, _ in plans)])
-    known = [set(pair.names) for _, plan in plans for pair in gather(plan.outputs).pairs]
-    return replace(
-        shared, pairs=[one for one in shared.grave_pairs if len(one.names) > 1 and set(one.names) not in known]
-    )
+    return replace(shared, pairs=[pair for pair in shared.grave_pairs if len(pair.names) > 1])
 
 
 def _includes(call: Call, other: Call) -> bool:

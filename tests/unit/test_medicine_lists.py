@@ -12,7 +12,7 @@ from chat_app.offline import phrases
 from chat_app.offline.composition.each_medicine import compose_each
 from chat_app.offline.planning.medicine_lists import of_each
 from chat_app.offline.reading.dialogue import ToolOutput
-from chat_app.offline.reading.evidence import Evidence
+from chat_app.offline.reading.evidence import Evidence, EvidencePassage
 from chat_app.offline.reading.tool_outputs import gather
 
 LIST = "zorbium 5 mg\nvelcor 20 mg\nplaxin 1 g"
@@ -25,6 +25,7 @@ LABELS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "velcor": {
         "renal_dosing": ["At creatinine clearance of 60 mL/min or above velcor is given as 20 mg."],
         "warnings": ["Velcor can cause cough."],
+        "dosage": ["Below an eGFR of 30 mL/min/1.73 m2 velcor is halved.", "Velcor is taken with food."],
     },
     "plaxin": {"pregnancy": ["Plaxin is stopped in pregnancy."], "warnings": ["Plaxin can cause hyperkalemia."]},
 }
@@ -108,6 +109,28 @@ def test_the_values_of_the_patient_choose_the_statements() -> None:
 
     assert "Zorbium is contraindicated when creatinine clearance is below 30 mL/min." in text
     assert "velcor is given as 20 mg" not in text
+
+
+def test_a_bound_counts_in_any_section() -> None:
+    text = answer(f"eGFR 22\n{LIST}\nanything to reduce?")
+
+    assert "Below an eGFR of 30 mL/min/1.73 m2 velcor is halved." in text
+    assert "Velcor is taken with food." not in text
+
+
+def test_a_sentence_on_none_of_the_medicines_is_left_out() -> None:
+    passage = EvidencePassage(
+        "Diets cause hyperkalemia. Spironolactone can cause hyperkalemia. Zorbium must not be stopped in hyperkalemia."
+    )
+    found = replace(evidence(), passages=[passage])
+
+    question = f"{LIST}\nwhich of these cause hyperkalemia?"
+    answered = compose_each(question, of_each(question, found), found, ())
+
+    assert answered is not None
+    assert "Zorbium must not be stopped" in answered.text
+    assert not any(other in answered.text for other in ("Spironolactone", "Diets"))
+    assert answered.text.endswith(phrases.NOT_STATED.format(names="velcor"))
 
 
 def test_what_may_be_done_need_not_be_said_in_the_same_words() -> None:

@@ -11,7 +11,6 @@ from chat_app.offline.composition.answer_checks import read_asked
 from chat_app.offline.composition.draft import Draft
 from chat_app.offline.composition.pairs import statements
 from chat_app.offline.composition.remarks import say_others_not_loaded
-from chat_app.offline.extraction.candidates import names_others
 from chat_app.offline.extraction.drug_parts import ORGAN_DOSES, section_terms
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import Scored, scored
@@ -67,7 +66,7 @@ class _MedicineQuestion:
     def of(cls, text: str, evidence: Evidence, language: Language) -> Self:
         question, labels = read_asked(text, evidence, text, language)
         found = scored(question, [*labels, *evidence.passages])
-        return cls(question, [one for one in found if not one.is_aside and not names_others(question, one.unit)])
+        return cls(question, [one for one in found if not one.is_aside])
 
     @property
     def known(self) -> Iterable[frozenset[str]]:
