@@ -12,7 +12,7 @@ from chat_app.offline.planning.calls import comparison, plan
 from chat_app.offline.planning.followup_signs import has_uncommon_word, pronouns
 from chat_app.offline.planning.medicine_lists import of_each
 from chat_app.offline.planning.medicines_before import replaced_medicines
-from chat_app.offline.planning.prior_turns import since_last_subject, standalone
+from chat_app.offline.planning.prior_turns import PriorTurns, since_last_subject
 from chat_app.offline.planning.readings import chosen_reading, tried_readings
 from chat_app.offline.planning.several_questions import questions_in
 from chat_app.offline.reading.cases import asked_in, case_in
@@ -54,15 +54,19 @@ class TurnPlan:
         return compose(question, evidence, newest=newest, earlier=self.earlier, in_case=case is not None)
 
 
-def planned(turns: Sequence[Exchange], prompt: ModelInput, *, is_part: bool = False, last: bool = False) -> TurnPlan:
+def planned(
+    turns: Sequence[Exchange], prior: PriorTurns, prompt: ModelInput, *, is_part: bool = False, last: bool = False
+) -> TurnPlan:
     """Return the plan of the last of the ``turns``, whose outputs are those of its calls so far.
+
+    ``prior`` is read from the turns before it.
 
     ``is_part`` tells that it is one of several questions of a message: it is read as it is first if it may have a
     subject of its own. ``last`` tells that no more calls can be made: then only the readings that were searched for are
     left.
     """
     current = turns[-1]
-    readings = standalone(turns, [function.name for function in prompt.functions])
+    readings = prior.standalone(current.question, [function.name for function in prompt.functions])
     if is_part and current.question in readings and _may_stand_alone(current.question):
         readings = tuple(dict.fromkeys((current.question, *readings)))
     tried = tried_readings(readings, current.outputs)
@@ -84,10 +88,13 @@ def plans_of_last(turns: Sequence[Exchange], prompt: ModelInput) -> list[tuple[E
     A message may ask several questions. Each is read like a turn of the conversation after those before it. Their
     outputs are told apart by the calls that each one plans.
     """
-    before: list[Exchange] = []
-    for turn in turns[:-1]:
-        before += [exchange for exchange, _ in _split(turn, before, prompt)] or [turn]
-    return _split(turns[-1], before, prompt) or [(turns[-1], planned([*before, turns[-1]], prompt))]
+    *older, current = turns
+    before, prior = list(older[:-1]), PriorTurns().after(older[:-1])
+    # Older messages are read whole, so that a long conversation takes no longer.
+    for turn in older[-1:]:
+        exchanges = [exchange for exchange, _ in _split(turn, before, prior, prompt)] or [turn]
+        before, prior = [*before, *exchanges], prior.after(exchanges)
+    return _split(current, before, prior, prompt) or [(current, planned([*before, current], prior, prompt))]
 
 
 def needed_calls(turn: Exchange, plans: Sequence[tuple[Exchange, TurnPlan]], prompt: ModelInput) -> list[Call]:
@@ -121,7 +128,9 @@ def _includes(call: Call, other: Call) -> bool:
     return call.name == other.name and those <= these
 
 
-def _split(turn: Exchange, before: Sequence[Exchange], prompt: ModelInput) -> list[tuple[Exchange, TurnPlan]]:
+def _split(
+    turn: Exchange, before: Sequence[Exchange], prior: PriorTurns, prompt: ModelInput
+) -> list[tuple[Exchange, TurnPlan]]:
     """Return each question of ``turn`` with its plan; none if it asks only one."""
     declared = replace(prompt, functions=prompt.declared)
     found: list[tuple[Exchange, TurnPlan]] = []
@@ -130,9 +139,10 @@ def _split(turn: Exchange, before: Sequence[Exchange], prompt: ModelInput) -> li
         # A pronoun after another one means the same: in "can he have B with it? When is it stopped?" both are A.
         same = [one for one, plan in found if not (_has_pronoun(part.question) and _has_pronoun(plan.heading))]
         earlier = since_last_subject([*before, *same, exchange])[:-1]
-        plan = _replayed(exchange, earlier, turn.outputs, declared)
+        known = prior.after(same) if len(earlier) == len(before) + len(same) else PriorTurns().after(earlier)
+        plan = _replayed(exchange, earlier, known, turn.outputs, declared)
         if not prompt.functions:
-            plan = planned([*earlier, exchange], declared, is_part=True, last=True)
+            plan = planned([*earlier, exchange], known, declared, is_part=True, last=True)
         found.append((exchange, replace(plan, heading=as_typed(part.question, turn.typed))))
     return found
 
@@ -142,11 +152,15 @@ def _has_pronoun(question: str) -> bool:
 
 
 def _replayed(
-    exchange: Exchange, before: Sequence[Exchange], outputs: Sequence[ToolOutput], prompt: ModelInput
+    exchange: Exchange,
+    before: Sequence[Exchange],
+    prior: PriorTurns,
+    outputs: Sequence[ToolOutput],
+    prompt: ModelInput,
 ) -> TurnPlan:
     """Return the plan of ``exchange`` after those of its calls that have ``outputs``, which are added to it."""
     while True:
-        plan = planned([*before, exchange], prompt, is_part=True)
+        plan = planned([*before, exchange], prior, prompt, is_part=True)
         added = [
             output
             for output in outputs

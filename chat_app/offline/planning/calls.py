@@ -32,7 +32,7 @@ _VERBS: Final = re.compile(
     r"\b(?:get|set|find|search|list|fetch|look|lookup|show|read|create|update|delete|send|run|call|make|add|check"
     r"|current|new|all|data|info|information|tool|function)\b"
 )
-ABOUT_OTHERS: Final = re.compile(
+_ABOUT_OTHERS: Final = re.compile(
     r"\binterac\w*|\bwechselwirk\w*"
     r"|\A(?=\W*was\b|.*\b(?:what|which|\w+thing|drugs|medicines|medications|welche\w*|womit|medikamente|arzneimittel)\b)"
     r"(?=.*\b(?:not|\w+n['’]t|cannot|avoid\w*|never|(?:contra|kontra)indi\w+|in\w*compatible|dangerous|unsafe|clash\w*"
@@ -97,7 +97,7 @@ def comparison(
     named = (record.matched_on if record.matched == "synonym" else record.name for record in evidence.named)
     names = list(dict.fromkeys([*named, *also]))
     names += before if names else ()
-    needed = 1 if ABOUT_OTHERS.search(asked_in(question)) and not evidence.pairs else 2
+    needed = 1 if _ABOUT_OTHERS.search(asked_in(question)) and not evidence.pairs else 2
     checks = _of_kind("interactions", functions)[:1] if len(names) >= needed else ()
     return [_call(check, question, names) for check in checks]
 

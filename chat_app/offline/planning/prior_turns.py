@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,13 +60,7 @@ def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> tuple[str
     the question. A question that does not refer back is not completed if only one of the two is about an overdose, by
     the functions searched for it.
     """
-    if not turns:
-        return ("",)
-    before = PriorTurns()
-    for turn in turns[:-1]:
-        if not (library_question(turn.question) or small_talk(turn.question)):
-            before.add(turn)
-    return before.readings(without_courtesy(turns[-1].question.strip()), offered)
+    return PriorTurns().after(turns[:-1]).standalone(turns[-1].question, offered) if turns else ("",)
 
 
 @dataclass
@@ -90,6 +85,18 @@ class PriorTurns:
     """The medicines of the last question and of those that it follows up."""
     report: str = ""
     """The last words that only told of a patient with a medicine, completed: "GI bleed on rivaroxaban"."""
+
+    def after(self, turns: Sequence[Exchange]) -> PriorTurns:
+        """Return these questions with those of ``turns``, without small talk and questions on the library."""
+        known = copy(self)
+        for turn in turns:
+            if not (library_question(turn.question) or small_talk(turn.question)):
+                known.add(turn)
+        return known
+
+    def standalone(self, question: str, offered: Collection[str]) -> tuple[str, ...]:
+        """Return the readings of ``question`` as one that can be searched for without those so far."""
+        return self.readings(without_courtesy(question.strip()), offered)
 
     def readings(self, question: str, functions: Collection[str]) -> tuple[str, ...]:
         """Return the readings of ``question``, for which ``functions`` may be called."""
